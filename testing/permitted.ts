@@ -1,5 +1,5 @@
 import type { PolicyRule } from '../src/contract/controller.ts';
-import type { Request } from './explorer/api-server.ts';
+import { placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 
 const VERBS = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete', CALL: 'call' } as const;
@@ -27,15 +27,8 @@ function has(list: readonly string[], wanted: string): boolean {
 
 /** As RBAC sees a request. */
 export function askedBy({ method, path }: Pick<Request, 'method' | 'path'>) {
-  const isCore = path.startsWith('/api/');
-  const [group = '', ...segments] = isCore ? ['', ...path.split('/').slice(3)] : pathAfterApis(path);
-  const isIn = segments[0] === 'namespaces' && segments.length > 2;
-  const [plural = '', name, subresource] = isIn ? segments.slice(2) : segments;
+  const group = path.startsWith('/api/') ? '' : (path.split('/')[2] ?? '');
+  const { plural, name, subresource } = placeIn(path);
   const verb = method === 'GET' ? (name === undefined ? 'list' : 'get') : VERBS[method];
   return { group, name, verb, resource: subresource === undefined ? plural : `${plural}/${subresource}` };
-}
-
-function pathAfterApis(path: string): readonly string[] {
-  const [, , group = '', , ...segments] = path.split('/');
-  return [group, ...segments];
 }

@@ -30,7 +30,10 @@ export interface Surroundings<D, Outside extends object> {
   readonly resource: Draft<D> | undefined;
   /** The state of the fake; its functions are there, too. */
   readonly outside: StateOf<Outside> & Outside;
-  /** The other objects of the cluster, by the plural of their type and their name: `objects['jobs/backup']`. */
+  /**
+   * The other objects of the cluster, by the plural of their type and their name: `objects['jobs/backup']`. Outside of the namespace of the
+   * resource, with their own: `objects['secrets/other-namespace/password']`.
+   */
   readonly objects: Record<string, AnyObject | undefined>;
 }
 
@@ -54,7 +57,10 @@ export interface Scenario<D, Outside extends object> {
   readonly outside?: Outside;
   /** Values of the controller's options. Default: their defaults. */
   readonly options?: object;
-  /** Objects of others that are there from the beginning, such as `['secrets/password', { data: … }]`. */
+  /**
+   * Objects of others that are there from the beginning: `{ 'secrets/password': { data: {} } }`. They are in the namespace of the resource,
+   * unless their key or their metadata name another: `secrets/other-namespace/password`.
+   */
   readonly objects?: Readonly<Record<string, AnyObject>>;
   /** What people do to the resource, once each, at any moment. That they delete it belongs to every exploration. */
   readonly edits?: Readonly<Record<string, (resource: Draft<D>) => unknown>>;

@@ -2,9 +2,9 @@ import { isKind } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { canonicalText, fieldsOf } from '../src/controllers/fields.ts';
-import { keyOf, type Cluster, type Created } from './explorer/cluster.ts';
-import type { Request } from './explorer/api-server.ts';
+import { canonicalText, fieldsOf, textOf } from '../src/controllers/fields.ts';
+import { elsewhere, keyOf, type Cluster, type Created } from './explorer/cluster.ts';
+import { placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 import type { Move, World } from './explorer/world.ts';
 import { editedBy } from './explorer/managed-fields.ts';
@@ -26,16 +26,16 @@ export class Stage {
     this.#key = keyOf(controller.primary.type, this.#metadata.name);
   }
 
+  /** Objects of this namespace have short keys. */
+  get home(): string {
+    return this.#metadata.namespace ?? 'default';
+  }
+
   get #metadata() {
     const { name = 'example', ...more } = this.#subject.scenario.resource.metadata ?? {};
     const { namespaced } = this.#controller.primary.type;
-    return {
-      uid: `uid-of-${name}`,
-      finalizers: [],
-      ...(namespaced && { namespace: 'default' }),
-      ...more,
-      name,
-    };
+    const namespace = namespaced ? { namespace: more.namespace ?? 'default' } : {};
+    return { uid: `uid-of-${name}`, finalizers: [], ...more, ...namespace, name };
   }
 
   objects(): World['objects'] {
@@ -46,9 +46,7 @@ export class Stage {
       ...{ apiVersion, kind: type.kind, ...scenario.resource },
       metadata: this.#metadata,
     });
-    const others = Object.entries(scenario.objects ?? {}).map(
-      ([key, object]) => [typeOf(key), createdAs(key, object)] as const,
-    );
+    const others = Object.entries(scenario.objects ?? {}).map(([key, object]) => this.#created(key, object));
     const outside: Created = { metadata: { name: 'state', uid: 'uid-of-outside' }, ...fake.initial() };
     return [...others, [OUTSIDE_TYPE, outside], [type, resource]];
   }
@@ -104,8 +102,8 @@ export class Stage {
   /** @throws Violation where it is about to change what others have made */
   guardOthers({ method, path }: Request, cluster: Cluster): void {
     if (method !== 'PATCH' && method !== 'DELETE') return;
-    const [plural = '', name = ''] = path.split('/').slice(-2);
-    const key = keyOf({ plural }, name);
+    const { plural, namespace, name = '' } = placeIn(path);
+    const key = keyOf({ plural }, name, elsewhere(this.home, namespace));
     const { ownerReferences = [], uid = '' } = cluster.get(key)?.metadata ?? {};
     const isTheirs =
       uid.startsWith('uid-of-') && !ownerReferences.some((each) => each.uid === this.#metadata.uid);
@@ -134,14 +132,45 @@ export class Stage {
       cluster.change(this.#key, (before) =>
         edited(before, this.#withDefaults(resource as unknown as KubernetesObject)),
       );
+    for (const key of Object.keys(this.at(cluster).objects))
+      if (objects[key] === undefined) cluster.remove(key);
     for (const [key, object] of Object.entries(objects)) {
-      if (object === undefined) cluster.remove(key);
-      else if (cluster.get(key) === undefined) cluster.create(typeOf(key), createdAs(key, object));
+      if (object === undefined) continue;
+      if (cluster.get(key) === undefined) cluster.create(...this.#created(key, object));
       else cluster.change(key, (before) => changedBy(before, object as unknown as KubernetesObject));
     }
-    for (const key of Object.keys(this.at(cluster).objects)) if (!(key in objects)) cluster.remove(key);
+  }
+
+  /** An object as others create it. */
+  #created(key: string, object: AnyObject): readonly [ResourceType, Created] {
+    const [plural = '', ...place] = key.split('/');
+    const type = this.#typeOf(plural);
+    const name = place.at(-1) ?? '';
+    const given = fieldsOf(object['metadata']);
+    const namespace = place.length > 1 ? place[0] : (textOf(given['namespace']) ?? this.home);
+    const its = keyOf(type, name, type.namespaced ? elsewhere(this.home, namespace) : undefined);
+    const metadata = {
+      uid: `uid-of-${its.replace(/[^\w-]/g, '-')}`,
+      ...given,
+      ...(type.namespaced && { namespace }),
+      name,
+    };
+    return [type, { ...object, metadata }];
+  }
+
+  #typeOf(plural: string): ResourceType {
+    const { owns = [], references = [] } = this.#subject.definition;
+    const known = [...owns, ...references].find((type) => type.plural === plural);
+    const namespaced = !CLUSTER_SCOPED.includes(plural);
+    return known ?? { group: '', version: 'v1', plural, kind: plural, namespaced };
   }
 }
+
+/** Of Kubernetes' own. Source: its API reference. */
+const CLUSTER_SCOPED: readonly string[] = [
+  ...['namespaces', 'nodes', 'persistentvolumes', 'clusterroles', 'clusterrolebindings', 'storageclasses'],
+  ...['ingressclasses', 'priorityclasses', 'runtimeclasses', 'customresourcedefinitions', 'apiservices'],
+];
 
 /** Whoever changes the status says what there is; whoever changes the rest owns it then. */
 function changedBy(before: KubernetesObject, after: KubernetesObject): KubernetesObject {
@@ -158,22 +187,4 @@ function edited(before: KubernetesObject, after: KubernetesObject): KubernetesOb
 function copyOf(cluster: Cluster, key: string): AnyObject | undefined {
   const object = cluster.get(key);
   return object && structuredClone(object);
-}
-
-function typeOf(key: string): ResourceType {
-  const plural = key.split('/')[0] ?? '';
-  return { group: '', version: 'v1', plural, kind: plural, namespaced: true };
-}
-
-function createdAs(key: string, object: AnyObject): Created {
-  const name = key.slice(key.indexOf('/') + 1);
-  return {
-    ...object,
-    metadata: {
-      namespace: 'default',
-      uid: `uid-of-${key.replace('/', '-')}`,
-      ...fieldsOf(object['metadata']),
-      name,
-    },
-  };
 }

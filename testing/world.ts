@@ -30,6 +30,7 @@ export function worldOf(subject: Subject): World {
     readsView: definition.children !== undefined,
     types: [controller.primary.type, OUTSIDE_TYPE, ...typesIn(controller.permissions)],
     objects: stage.objects(),
+    home: stage.home,
     happenings: (cluster) => [...stage.orphans(cluster), ...stage.moves(scenario.happens ?? {}, cluster)],
     others: {
       [DELETE]: (cluster) => stage.deletion(cluster),

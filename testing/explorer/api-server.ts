@@ -4,7 +4,7 @@ import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { Violation } from './explorer.ts';
-import { keyOf, type Cluster, type Created } from './cluster.ts';
+import { elsewhere, keyOf, type Cluster, type Created } from './cluster.ts';
 import { applied, createdBy } from './managed-fields.ts';
 
 /** The parts of a request that the server reads. */
@@ -36,11 +36,16 @@ export const FOREGROUND = 'foregroundDeletion';
 export class ApiServer {
   readonly #types: readonly ServedType[];
   readonly #ignoresVersions: boolean;
+  readonly #home: string | undefined;
 
-  /** @param options `ignoresVersions`: as if writes did not carry what they were decided from */
-  constructor(types: readonly ServedType[], { ignoresVersions }: { readonly ignoresVersions: boolean }) {
+  /** @param options `ignoresVersions`: as if writes did not carry what they were decided from; `home`: as a cluster has it */
+  constructor(
+    types: readonly ServedType[],
+    { ignoresVersions, home }: { readonly ignoresVersions: boolean; readonly home?: string | undefined },
+  ) {
     this.#types = types;
     this.#ignoresVersions = ignoresVersions;
+    this.#home = home;
   }
 
   answer(cluster: Cluster, request: Request): Answer {
@@ -62,19 +67,17 @@ export class ApiServer {
 
   /** Of the object that a request is about. */
   keyOf({ path }: Request): string {
-    return this.#targetOf(path).key;
+    return this.#targetOf(path).key();
   }
 
   #targetOf(path: string): Target {
-    const segments = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
-    const isIn = segments[0] === 'namespaces' && segments.length > 2;
-    const [plural = '', name, subresource] = isIn ? segments.slice(2) : segments;
+    const { plural, namespace, name, subresource } = placeIn(path);
     const type = this.#types.find((each) => each.plural === plural);
     if (type === undefined) throw new Error(`${plural} are not served`);
     return {
       type,
-      key: keyOf(type, name ?? ''),
-      ...(isIn && { namespace: segments[1] }),
+      key: (its = name ?? '') => keyOf(type, its, elsewhere(this.#home, namespace)),
+      ...(namespace !== undefined && { namespace }),
       ...(name !== undefined && { name }),
       ...(subresource !== undefined && { subresource }),
     };
@@ -83,21 +86,21 @@ export class ApiServer {
   #patch(cluster: Cluster, target: Target, request: Request): Answer {
     const patch = asRecord(request.body);
     const { uid, resourceVersion, ...metadata } = asRecord(patch['metadata']);
-    const object = cluster.get(target.key);
+    const object = cluster.get(target.key());
     const manager = appliesAs(request);
     if (object === undefined)
       return manager === undefined || uid !== undefined ? notFound(target) : create(cluster, target, request);
     if (!this.#meets(object, { uid, resourceVersion })) return conflict(target);
     if (manager !== undefined)
-      return { body: cluster.change(target.key, () => applied(object, manager, patch)) };
+      return { body: cluster.change(target.key(), () => applied(object, manager, patch)) };
     const part = target.subresource === undefined ? omit(patch, 'status') : pick(patch, 'status');
-    const body = cluster.change(target.key, (before) => merged(before, { ...part, metadata }));
+    const body = cluster.change(target.key(), (before) => merged(before, { ...part, metadata }));
     return { body: shown(body, request) };
   }
 
   #delete(cluster: Cluster, target: Target, request: Request): Answer {
     const { preconditions = {}, propagationPolicy } = asRecord(request.body);
-    const object = cluster.get(target.key);
+    const object = cluster.get(target.key());
     if (object === undefined) return notFound(target);
     if (!this.#meets(object, asRecord(preconditions))) return conflict(target);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
@@ -105,11 +108,11 @@ export class ApiServer {
     const added = propagationPolicy === 'Foreground' ? [FOREGROUND] : [];
     if (target.type.goesSlowly) added.push(KUBELET);
     if (finalizers.length + added.length === 0) {
-      cluster.remove(target.key);
+      cluster.remove(target.key());
       return { body: { apiVersion: 'v1', kind: 'Status', status: 'Success' } };
     }
-    cluster.markDeleted(target.key, added);
-    return { body: cluster.get(target.key) };
+    cluster.markDeleted(target.key(), added);
+    return { body: cluster.get(target.key()) };
   }
 
   #meets({ metadata }: KubernetesObject, { uid, resourceVersion }: Preconditions): boolean {
@@ -125,17 +128,32 @@ interface Preconditions {
   readonly resourceVersion?: unknown;
 }
 
+/** What a path is about. */
+export function placeIn(path: string): Place {
+  const segments = path.split('/').slice(path.startsWith('/api/') ? 3 : 4);
+  const isIn = segments[0] === 'namespaces' && segments.length > 2;
+  const [plural = '', name, subresource] = isIn ? segments.slice(2) : segments;
+  return { plural, name, subresource, namespace: isIn ? segments[1] : undefined };
+}
+
+interface Place {
+  readonly plural: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
 interface Target {
   readonly type: ServedType;
-  /** Of the object. */
-  readonly key: string;
+  /** Of the object, or of one of that name in the collection. */
+  readonly key: (name?: string) => string;
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: string;
 }
 
 function get(cluster: Cluster, target: Target, request: Request): Answer {
-  const object = cluster.get(target.key);
+  const object = cluster.get(target.key());
   return object === undefined ? notFound(target) : { body: shown(object, request) };
 }
 
@@ -166,7 +184,7 @@ function create(cluster: Cluster, target: Target, request: Request): Answer {
   const object: Created = { ...asked, metadata };
   const refusal = type.refuse?.(object, cluster);
   if (refusal !== undefined) return { failed: refusal };
-  if (cluster.get(keyOf(type, name)) !== undefined) return failed(409, 'AlreadyExists', { ...target, name });
+  if (cluster.get(target.key(name)) !== undefined) return failed(409, 'AlreadyExists', { ...target, name });
   if (query?.['dryRun'] !== undefined) return { body: object };
   const stored = type.stored?.(object) ?? object;
   const manager = query?.['fieldManager'];

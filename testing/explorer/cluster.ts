@@ -2,11 +2,17 @@ import type { ResourceType } from '../../src/contract/controller.ts';
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
 import { datumOf, valueOf, versionAfter, type Datum } from './values.ts';
 
-/** The objects that there are, by their keys: `pods/web`. One namespace is all that a world has. */
+/** The objects that there are, by their keys: `pods/web`; outside of the home of the world, `pods/other-namespace/web`. */
 export type Objects = Record<string, Datum>;
 
-export function keyOf({ plural }: Pick<ResourceType, 'plural'>, name: string): string {
-  return `${plural}/${name}`;
+/** @param elsewhere the namespace; undefined: it is at home, or has none */
+export function keyOf({ plural }: Pick<ResourceType, 'plural'>, name: string, elsewhere?: string): string {
+  return elsewhere === undefined ? `${plural}/${name}` : `${plural}/${elsewhere}/${name}`;
+}
+
+/** @param home undefined: one namespace is all that a world has */
+export function elsewhere(home: string | undefined, namespace: string | undefined): string | undefined {
+  return home === undefined || namespace === home ? undefined : namespace;
 }
 
 /** Called after each change, with what was there and what is there now. */
@@ -20,6 +26,10 @@ export interface ClusterOptions {
   readonly clockMs: number;
   readonly freshUid: () => string;
   readonly onChange: OnChange;
+  /** The namespace whose objects have short keys. Default: all have. */
+  readonly home?: string | undefined;
+  /** The digest of an object that is referred to is made from its version, which then has to stay as it is. Default: none is. */
+  readonly isReferred?: (key: string) => boolean;
 }
 
 /** What the API server keeps. A change of an object gives it a new resourceVersion. */
@@ -57,15 +67,16 @@ export class Cluster {
   /** A new object: what it lacks of metadata, the server gives it. */
   create(type: ResourceType, object: Created): KubernetesObject {
     const { name, uid = this.#options.freshUid() } = object.metadata;
+    const key = keyOf(type, name, elsewhere(this.#options.home, object.metadata.namespace));
     const metadata = {
       generation: 1,
       creationTimestamp: this.now,
       ...object.metadata,
       uid,
-      resourceVersion: versionAfter(uid, undefined),
+      resourceVersion: this.#versionAfter(key, { uid }),
     };
     const created = { kind: type.kind, ...object, metadata };
-    this.#put(keyOf(type, name), created);
+    this.#put(key, created);
     return created;
   }
 
@@ -76,8 +87,7 @@ export class Cluster {
     if (before === undefined) throw new Error(`there is no ${key}`);
     const after = change(before);
     if (datumOf(after) === this.#objects[key]) return before;
-    const { uid, resourceVersion } = before.metadata;
-    const metadata = { ...after.metadata, resourceVersion: versionAfter(uid, resourceVersion) };
+    const metadata = { ...after.metadata, resourceVersion: this.#versionAfter(key, before.metadata) };
     const changed = { ...after, metadata };
     if (metadata.deletionTimestamp !== undefined && isEmpty(metadata.finalizers)) {
       this.remove(key);
@@ -109,11 +119,21 @@ export class Cluster {
     this.#options.onChange(key, undefined);
   }
 
+  #versionAfter(key: string, { uid, resourceVersion }: Versioned): string {
+    if (this.#options.isReferred?.(key) !== true) return versionAfter(uid, resourceVersion);
+    return `revision-${Number(resourceVersion?.replace(/\D+/, '') ?? 0) + 1}`;
+  }
+
   #put(key: string, object: KubernetesObject): void {
     const datum = datumOf(object);
     this.#objects[key] = datum;
     this.#options.onChange(key, datum);
   }
+}
+
+interface Versioned {
+  readonly uid: string;
+  readonly resourceVersion?: string;
 }
 
 export interface Found<T extends KubernetesObject> {

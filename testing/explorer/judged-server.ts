@@ -17,7 +17,7 @@ export class JudgedServer {
 
   constructor(world: World, key: string, { ignoresVersions = false, request = asIs }: Broken) {
     this.#world = world;
-    this.#server = new ApiServer(world.types, { ignoresVersions });
+    this.#server = new ApiServer(world.types, { ignoresVersions, home: world.home });
     this.#sent = request;
     this.#key = key;
   }

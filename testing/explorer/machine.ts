@@ -192,6 +192,8 @@ export class Machine {
   clusterOf(state: State): Cluster {
     return new Cluster(state.cluster, {
       clockMs: state.clockMs,
+      home: this.world.home,
+      isReferred: (key) => this.watching.isReferred(key),
       freshUid: () => freshUid(JSON.stringify(state)),
       onChange: (key, object) => {
         for (const run of Object.values(state.runs)) noteChange(run);

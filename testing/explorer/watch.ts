@@ -1,10 +1,10 @@
-import type { Controller, ReferredState, Watched } from '../../src/contract/controller.ts';
+import type { Controller, ReferredState, ResourceType, Watched } from '../../src/contract/controller.ts';
 import { RECONCILE_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../src/contract/control.ts';
 import { converged, type Decision } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { stateOf } from '../../src/contract/references.ts';
+import { isSelectedBy, referredObjects, stateOf } from '../../src/contract/references.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import { keyOf as placeOf, NAMESPACES } from '../../src/controllers/kinds.ts';
 import {
   identityFor,
   projectChild,
@@ -81,6 +81,7 @@ export class Watching {
     this.#watched = new Map<string, Watched<unknown>>([
       [PRIMARY, controller.primary],
       ...children,
+      ...(controller.references ?? []).map(({ type }) => [referencesTo(type), referred(type)] as const),
       ...(controller.endsWithNamespace || areWatched ? ([[NAMESPACE, namespaces]] as const) : []),
     ]);
   }
@@ -184,7 +185,7 @@ export class Watching {
     const observation = controller.observation(
       primary.view,
       children.map(({ view }) => view),
-      { ...identityFor(controller, primary), referred: this.#referredBy(primary) },
+      { ...identityFor(controller, primary), referred: this.#referredBy(primary, watches) },
     );
     const isNamespacePaused = this.isNamespacePaused(watches);
     const inputs = [
@@ -209,14 +210,23 @@ export class Watching {
     };
   }
 
-  /** The watch of references is not modelled: it knows only of a resource that has none. */
-  #referredBy({ view }: PrimaryProjection): ReferredState | undefined {
+  /** As `src/watcher/references.ts` finds it. */
+  #referredBy({ view }: PrimaryProjection, watches: Record<string, Watch>): ReferredState {
     const { references = [] } = this.#controller;
-    const isNone = references.every((each) => {
-      const { keys, labels } = each.of(view);
-      return keys.length === 0 && labels === undefined;
+    const objects = references.flatMap((reference) => {
+      const { type } = reference;
+      const its = reference.of(view);
+      const there = Object.values(watches[referencesTo(type)]?.known ?? {})
+        .map((datum) => valueOf<KubernetesObject>(datum).metadata)
+        .map((metadata) => ({ ...metadata, key: placeOf(metadata) }))
+        .filter((object) => its.keys.includes(object.key) || isSelectedBy(its, object));
+      return referredObjects(type, its.keys, there);
     });
-    return isNone ? stateOf([]) : undefined;
+    return stateOf(objects);
+  }
+
+  isReferred(key: string): boolean {
+    return (this.#controller.references ?? []).some(({ type }) => isOf({ type }, key));
   }
 
   #primary(datum: Datum | undefined): PrimaryProjection | undefined {
@@ -231,6 +241,15 @@ export class Watching {
     const [namespace = key, name = namespace] = key.split('/');
     return { controller: this.#controller.name, namespace, name, uid };
   }
+}
+
+/** The name of the watch. */
+function referencesTo({ plural }: ResourceType): string {
+  return `references to ${plural}`;
+}
+
+function referred(type: ResourceType): Watched<unknown> {
+  return { type, metadataOnly: true, view: () => ({}) };
 }
 
 /** Of each object, the latest of what comes before it goes. */
@@ -263,7 +282,7 @@ function listed(watched: Watched<unknown>, objects: Objects): Watch {
   return { known: Object.fromEntries(known), events: [] };
 }
 
-function isOf({ type }: Watched<unknown>, key: string): boolean {
+function isOf({ type }: Pick<Watched<unknown>, 'type'>, key: string): boolean {
   return key.startsWith(`${type.plural}/`);
 }
 

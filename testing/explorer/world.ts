@@ -20,6 +20,8 @@ export interface Move {
 export interface World {
   readonly controller: Controller;
   readonly activity: StepActivityWith;
+  /** The namespace of the resource, if there are others. Default: one is all that there is. */
+  readonly home?: string;
   /** All that is read or written. */
   readonly types: readonly ServedType[];
   readonly objects: readonly (readonly [type: ResourceType, object: Created])[];

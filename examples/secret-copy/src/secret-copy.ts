@@ -45,7 +45,10 @@ export const secretCopy = defineController({
     copy: {
       summary: 'copy the Secret',
       external: false,
-      run: async ({ resource, observed: { source, copies }, kube }, namespaces: readonly string[]) => {
+      run: async (
+        { resource, observed: { source, copies }, kube, didSoFar },
+        namespaces: readonly string[],
+      ) => {
         const { type, data = {} } = source ?? {};
         for (const namespace of namespaces) {
           const name = resource.spec.secretName;
@@ -62,6 +65,7 @@ export const secretCopy = defineController({
               { metadata: { uid }, data: { ...data, ...nulls } },
             );
           }
+          didSoFar(`copied the Secret into ${namespace}`);
         }
         return `copied the Secret into ${namespaces.join(', ')}`;
       },
@@ -75,9 +79,11 @@ export const secretCopy = defineController({
         names: () => surplus.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`),
         of: 'copies that are not asked for',
       }),
-      run: async ({ kube }, surplus: readonly Secret[]) => {
-        for (const { metadata } of surplus)
+      run: async ({ kube, didSoFar }, surplus: readonly Secret[]) => {
+        for (const { metadata } of surplus) {
           await kube.delete({ type: SECRETS, ...metadata }, { uid: metadata.uid });
+          didSoFar(`removed the copy in ${metadata.namespace}`);
+        }
         return `removed ${surplus.length} copies`;
       },
     },
