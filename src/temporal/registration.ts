@@ -5,8 +5,9 @@ import { GRPC, grpcStatusOf } from './grpc-status.ts';
 /** For all calls together. */
 const CALLS_TIMEOUT_MS = 30_000;
 
-/** `INDEXED_VALUE_TYPE_KEYWORD`: temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
-const KEYWORD = 2;
+/** `IndexedValueType` of temporal/api/enums/v1/common.proto; the package's own enum cannot be imported by name. */
+const TYPES = ['Unspecified', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
+const KEYWORD = TYPES.indexOf('Keyword');
 
 export interface RegistrationRequest {
   readonly connection: NativeConnection;
@@ -18,7 +19,7 @@ export interface RegistrationRequest {
   readonly registersSearchAttributes: boolean;
 }
 
-/** Search attributes are missing and cannot be registered. The message says which, why, and what to do. */
+/** Search attributes are missing and cannot be registered, or have another type. The message says which, why, and what to do. */
 export class SearchAttributesMissing extends Error {
   override readonly name = 'SearchAttributesMissing';
 }
@@ -33,17 +34,19 @@ export async function ensureSearchAttributes(request: RegistrationRequest): Prom
 }
 
 async function ensure(request: RegistrationRequest): Promise<void> {
-  if (!request.registersSearchAttributes) {
-    await requireAll(request, '--register-search-attributes is off');
-    return;
-  }
+  const { connection, namespace, registersSearchAttributes: registers } = request;
+  const off = '--register-search-attributes is off';
   try {
-    await registerSearchAttributes(request.connection, request.namespace);
+    if (registers) await registerSearchAttributes(connection, namespace);
+    else requireNone(request, await missingIn(connection, namespace), off);
   } catch (error) {
     const status = grpcStatusOf(error);
     if (status === undefined || !REFUSED.has(status.code)) throw error;
     // A client that may not list or register them may still use them, as in Temporal Cloud.
-    await requireAll(request, `they cannot be registered by the operator: ${status.message}`);
+    await requireAll(
+      request,
+      registers ? `they cannot be registered by the operator: ${status.message}` : off,
+    );
   }
 }
 
@@ -56,30 +59,43 @@ const REFUSED: ReadonlySet<number> = new Set([
   GRPC.unimplemented,
 ]);
 
-/** Registers what is missing. @throws ServiceError */
+/** @throws SearchAttributesMissing where one has another type; ServiceError */
+async function missingIn(connection: NativeConnection, namespace: string): Promise<readonly string[]> {
+  const { customAttributes: types } = await connection.operatorService.listSearchAttributes({ namespace });
+  const attributes = Object.values(SEARCH_ATTRIBUTES);
+  const wrong = attributes.find((each) => each in types && Number(types[each]) !== KEYWORD);
+  if (wrong === undefined) return attributes.filter((each) => !(each in types));
+  const type = TYPES[Number(types[wrong])] ?? 'unknown';
+  throw new SearchAttributesMissing(
+    `the search attribute ${wrong} is of type ${type}, and the operator needs type Keyword; use another Temporal namespace, or, if nothing else uses the attribute, remove it: temporal operator search-attribute remove --namespace ${namespace} --name ${wrong}`,
+  );
+}
+
+/** Registers what is missing. @throws SearchAttributesMissing where one has another type; ServiceError */
 export async function registerSearchAttributes(
   connection: NativeConnection,
   namespace: string,
 ): Promise<void> {
-  const { operatorService } = connection;
-  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const missing = Object.values(SEARCH_ATTRIBUTES).filter((attribute) => !(attribute in customAttributes));
+  const missing = await missingIn(connection, namespace);
   if (missing.length === 0) return;
-  await operatorService.addSearchAttributes({
+  await connection.operatorService.addSearchAttributes({
     namespace,
     searchAttributes: Object.fromEntries(missing.map((attribute) => [attribute, KEYWORD])),
   });
 }
 
 async function requireAll(request: RegistrationRequest, why: string): Promise<void> {
-  const missing = await missingOf(request);
+  requireNone(request, await missingOf(request), why);
+}
+
+function requireNone(request: RegistrationRequest, missing: readonly string[], why: string): void {
   if (missing.length === 0) return;
   throw new SearchAttributesMissing(
     `the search attributes ${missing.join(', ')} are missing, and ${why}; register them: ${commandFor(request, missing)}`,
   );
 }
 
-/** Needs no special rights: a query with an unknown attribute is invalid. */
+/** Needs no special rights: a query with an unknown attribute, or with one of another type, is invalid. */
 async function missingOf({ connection, namespace }: RegistrationRequest): Promise<readonly string[]> {
   const missing: string[] = [];
   for (const attribute of Object.values(SEARCH_ATTRIBUTES)) {

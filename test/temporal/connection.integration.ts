@@ -253,6 +253,27 @@ describe('a Temporal namespace', () => {
     );
   });
 
+  it.each(['true', 'false'])(
+    'where an attribute has another type, it is named with both (%s)',
+    async (registers) => {
+      const namespace = await aTemporalNamespace(direct);
+      const searchAttributes = { ...Object.fromEntries(ALL.map((each) => [each, 2])), Cluster: 3 };
+      await direct.operatorService.addSearchAttributes({ namespace, searchAttributes });
+      const env = {
+        TEMPORAL_ADDRESS: temporalAddress,
+        TEMPORAL_NAMESPACE: namespace,
+        DURABLE_OPERATOR_REGISTER_SEARCH_ATTRIBUTES: registers,
+      };
+      await eventually(async () => {
+        const { customAttributes } = await direct.operatorService.listSearchAttributes({ namespace });
+        return 'Cluster' in customAttributes;
+      }, 30_000);
+      expect(await firstWarning(env)).toContain(
+        `is not ready: the search attribute Cluster is of type Int, and the operator needs type Keyword; use another Temporal namespace, or, if nothing else uses the attribute, remove it: temporal operator search-attribute remove --namespace ${namespace} --name Cluster`,
+      );
+    },
+  );
+
   it('whose search attributes are not to be registered is used as soon as somebody else has registered them', async () => {
     const namespace = await aTemporalNamespace(direct);
     const env = {
