@@ -48,12 +48,20 @@ interface Thrown {
 
 type CallAnswer = { readonly value?: unknown } | { readonly thrown: Thrown };
 
+interface Answered {
+  readonly answer: CallAnswer;
+  readonly after: Kept['state'];
+  readonly isChange: boolean;
+}
+
 /** An outside system that is plain state with functions on it. */
 export class Fake {
   readonly #fake: object;
   readonly #client = new AsyncLocalStorage<ExploringClient>();
   /** How often each call changes something in a row where nothing fails. */
   readonly #timesInARow = new Map<string, number>();
+  /** What comes of each request in a state. */
+  readonly #answers = new WeakMap<Kept['state'], Map<string, Answered>>();
   /** Nothing fails now. */
   isLearning = true;
 
@@ -108,15 +116,14 @@ export class Fake {
 
   changes(request: Request, cluster: Cluster): boolean {
     const { state } = keptIn(cluster);
-    return JSON.stringify(this.#answer(request, state).after) !== JSON.stringify(state);
+    return this.#answer(request, state).isChange;
   }
 
   /** @throws Violation */
   serve(request: Request, cluster: Cluster): Answer {
     const kept = keptIn(cluster);
-    const { answer, after } = this.#answer(request, kept.state);
-    if (JSON.stringify(after) !== JSON.stringify(kept.state))
-      keep(cluster, { state: after, last: this.#countInARow(request, kept) });
+    const { answer, after, isChange } = this.#answer(request, kept.state);
+    if (isChange) keep(cluster, { state: after, last: this.#countInARow(request, kept) });
     return { body: answer };
   }
 
@@ -133,17 +140,27 @@ export class Fake {
     return [call, times];
   }
 
-  #answer({ path, body }: Request, state: Kept['state']): { answer: CallAnswer; after: Kept['state'] } {
+  #answer(request: Request, state: Kept['state']): Answered {
+    const answers = this.#answers.get(state) ?? new Map<string, Answered>();
+    this.#answers.set(state, answers);
+    const key = JSON.stringify([request.path, request.body]);
+    const answered = answers.get(key) ?? this.#asked(request, state);
+    answers.set(key, answered);
+    return answered;
+  }
+
+  #asked({ path, body }: Request, state: Kept['state']): Answered {
     const fake = this.withState(state);
     try {
       const call = (fake as Record<string, (...args: readonly unknown[]) => unknown>)[path];
       const value = call?.apply(fake, structuredClone(body) as unknown[]);
       if (value instanceof Promise)
         throw new Violation(`the fake's ${path} must answer at once, without a promise`);
-      return { answer: plain({ value }), after: this.stateIn(fake) };
+      const after = this.stateIn(fake);
+      return { answer: plain({ value }), after, isChange: JSON.stringify(after) !== JSON.stringify(state) };
     } catch (error) {
       if (error instanceof Violation) throw error;
-      return { answer: { thrown: plain(thrownOf(error)) }, after: state };
+      return { answer: { thrown: plain(thrownOf(error)) }, after: state, isChange: false };
     }
   }
 }

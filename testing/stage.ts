@@ -65,12 +65,12 @@ export class Stage {
 
   moves(acts: NonNullable<AnyScenario['others']>, cluster: Cluster): readonly Move[] {
     return Object.entries(acts).flatMap(([what, act]) => {
-      const before = canonicalText(this.at(cluster));
       const after = this.at(cluster);
       act(after);
-      return canonicalText(after) === before
+      const changes = this.#changesFrom(this.at(cluster), after);
+      return changes.length === 0
         ? []
-        : [{ what, change: (it: Cluster) => this.#becomes(it, after) }];
+        : [{ what, change: (it: Cluster) => changes.forEach((change) => change(it)) }];
     });
   }
 
@@ -125,20 +125,25 @@ export class Stage {
     return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
   }
 
-  #becomes(cluster: Cluster, { resource, outside, objects }: Surroundings<unknown, object>): void {
-    const state = this.#subject.fake.stateIn(outside);
-    if (canonicalText(state) !== canonicalText(keptIn(cluster).state)) keep(cluster, { state, last: null });
-    if (resource !== undefined)
-      cluster.change(this.#key, (before) =>
-        edited(before, this.#withDefaults(resource as unknown as KubernetesObject)),
-      );
-    for (const key of Object.keys(this.at(cluster).objects))
-      if (objects[key] === undefined) cluster.remove(key);
-    for (const [key, object] of Object.entries(objects)) {
-      if (object === undefined) continue;
-      if (cluster.get(key) === undefined) cluster.create(...this.#created(key, object));
-      else cluster.change(key, (before) => changedBy(before, object as unknown as KubernetesObject));
-    }
+  /** What is gone goes first. */
+  #changesFrom(before: Found, after: Found): readonly Move['change'][] {
+    const [was, is] = [before, after].map(({ outside }) => this.#subject.fake.stateIn(outside));
+    const changes: Move['change'][] = [];
+    if (isOther(was, is)) changes.push((cluster) => keep(cluster, { state: is ?? {}, last: null }));
+    const resource = after.resource as unknown as KubernetesObject | undefined;
+    if (resource !== undefined && isOther(before.resource, resource))
+      changes.push((cluster) => cluster.change(this.#key, (it) => edited(it, this.#withDefaults(resource))));
+    for (const key of Object.keys(before.objects))
+      if (after.objects[key] === undefined) changes.push((cluster) => cluster.remove(key));
+    for (const [key, object] of Object.entries(after.objects))
+      if (object !== undefined && isOther(before.objects[key], object))
+        changes.push((cluster) => this.#becomes(cluster, key, object));
+    return changes;
+  }
+
+  #becomes(cluster: Cluster, key: string, object: AnyObject): void {
+    if (cluster.get(key) === undefined) cluster.create(...this.#created(key, object));
+    else cluster.change(key, (before) => changedBy(before, object as unknown as KubernetesObject));
   }
 
   /** An object as others create it. */
@@ -171,6 +176,13 @@ const CLUSTER_SCOPED: readonly string[] = [
   ...['namespaces', 'nodes', 'persistentvolumes', 'clusterroles', 'clusterrolebindings', 'storageclasses'],
   ...['ingressclasses', 'priorityclasses', 'runtimeclasses', 'customresourcedefinitions', 'apiservices'],
 ];
+
+type Found = Surroundings<unknown, object>;
+
+function isOther(before: unknown, after: unknown): boolean {
+  if (before === undefined || after === undefined) return before !== after;
+  return canonicalText(before) !== canonicalText(after);
+}
 
 /** Whoever changes the status says what there is; whoever changes the rest owns it then. */
 function changedBy(before: KubernetesObject, after: KubernetesObject): KubernetesObject {

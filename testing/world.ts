@@ -6,7 +6,7 @@ import type { Step } from '../src/contract/decision.ts';
 import { wrongAtEnd, type Subject } from './ends.ts';
 import { activityOf } from './explorer/attempt.ts';
 import type { Cluster } from './explorer/cluster.ts';
-import type { World } from './explorer/world.ts';
+import type { Move, World } from './explorer/world.ts';
 import { OUTSIDE_TYPE } from './outside.ts';
 import { unpermitted } from './permitted.ts';
 import { DELETE, Stage } from './stage.ts';
@@ -31,13 +31,15 @@ export function worldOf(subject: Subject): World {
     types: [controller.primary.type, OUTSIDE_TYPE, ...typesIn(controller.permissions)],
     objects: stage.objects(),
     home: stage.home,
-    happenings: (cluster) => [...stage.orphans(cluster), ...stage.moves(scenario.happens ?? {}, cluster)],
+    happenings: once((cluster) => [
+      ...stage.orphans(cluster),
+      ...stage.moves(scenario.happens ?? {}, cluster),
+    ]),
     others: {
       [DELETE]: (cluster) => stage.deletion(cluster),
-      ...mapped(scenario.edits ?? {}, (what, edit) => (cluster: Cluster) => stage.edits(what, edit, cluster)),
-      ...mapped(
-        scenario.others ?? {},
-        (what, act) => (cluster: Cluster) => stage.moves({ [what]: act }, cluster),
+      ...mapped(scenario.edits ?? {}, (what, edit) => once((cluster) => stage.edits(what, edit, cluster))),
+      ...mapped(scenario.others ?? {}, (what, act) =>
+        once((cluster) => stage.moves({ [what]: act }, cluster)),
       ),
     },
     shortcomings: (cluster, comesBack = false) =>
@@ -53,6 +55,16 @@ export function worldOf(subject: Subject): World {
       readsClock: subject.readsClock,
       polls: definition.poll !== undefined,
     },
+  };
+}
+
+/** It depends on nothing but the objects of the cluster. */
+function once(find: (cluster: Cluster) => readonly Move[]): (cluster: Cluster) => readonly Move[] {
+  const known = new Map<string, readonly Move[]>();
+  return (cluster) => {
+    const found = known.get(cluster.text) ?? find(cluster);
+    known.set(cluster.text, found);
+    return found;
   };
 }
 

@@ -99,7 +99,7 @@ export class Ahead {
         const { attempt, backoff, ref } = run;
         if (attempt === null) return isSame(valueOf<Next>(run.next), rest);
         if (attempt.step !== 'observe' || backoff !== 'no') return false;
-        const progress = await running.progressOf({ ref, attempt });
+        const progress = await this.#machine.attempts.progressOf(ref, attempt);
         if (progress.at !== 'request' || this.#machine.isWrite(ahead, progress.request)) return false;
         this.#machine.answer(ahead, uid, progress.request, {});
         await running.goOn(ahead, uid);

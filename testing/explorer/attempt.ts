@@ -90,23 +90,27 @@ export function activityOf<O, S extends Step, L extends Observe>(
 export class Attempts {
   readonly #activity: StepActivity;
   readonly #progress = new Map<string, Progress>();
+  /** The same, of attempts that were asked about before. */
+  readonly #known = new WeakMap<Attempt, Progress>();
 
   constructor(activity: StepActivity) {
     this.#activity = activity;
   }
 
+  /** @param attempt is not changed any more */
   async progressOf(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
-    const key = JSON.stringify([ref.uid, attempt]);
-    const known = this.#progress.get(key);
+    const known = this.#known.get(attempt);
     if (known !== undefined) return known;
-    const progress = await this.#replay(ref, attempt);
+    const key = keyOf(ref, attempt);
+    const progress = this.#progress.get(key) ?? (await this.#replay(ref, attempt));
     this.#progress.set(key, progress);
+    this.#known.set(attempt, progress);
     return progress;
   }
 
   /** Whether it asked for something else when it came so far before. */
   #isUnlike(ref: ResourceRef, before: Attempt, sent: Request): boolean {
-    const known = this.#progress.get(JSON.stringify([ref.uid, before]));
+    const known = this.#progress.get(keyOf(ref, before));
     return known?.at === 'request' && JSON.stringify(known.request) !== JSON.stringify(sent);
   }
 
@@ -157,6 +161,14 @@ export class Attempts {
       );
     });
   }
+}
+
+/** All that it depends on. */
+function keyOf({ uid }: ResourceRef, attempt: Attempt): string {
+  const { step, known, watched, answers, key, clockMs, refusal } = attempt;
+  const { isNamespacePaused, isFirst, unknownUntilMs } = attempt;
+  const began = [known, watched, key, clockMs, refusal, isNamespacePaused, isFirst, unknownUntilMs];
+  return JSON.stringify([uid, step, began, answers]);
 }
 
 /** What an activity sends: to the API server, or to an outside system. */

@@ -46,6 +46,13 @@ export class Cluster {
     return new Date(START_MS + this.#options.clockMs).toISOString().replace('.000Z', 'Z');
   }
 
+  /** The same for the same objects in the same versions. */
+  get text(): string {
+    return this.keys()
+      .map((key) => `${key} ${this.#objects[key]}`)
+      .join();
+  }
+
   keys(): readonly string[] {
     return Object.keys(this.#objects).sort();
   }

@@ -89,7 +89,7 @@ export class FaultSteps {
     for (const run of Object.values(state.runs)) {
       const { attempt, ref } = run;
       if (attempt === null || run.backoff !== 'no') continue;
-      const progress = await this.#machine.running.progressOf({ ref, attempt });
+      const progress = await this.#machine.attempts.progressOf(ref, attempt);
       if (progress.at !== 'request') continue;
       const { request } = progress;
       steps.push(

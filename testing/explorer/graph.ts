@@ -1,5 +1,6 @@
 import { isQuiet, type Step } from './step.ts';
-import { copyOf, stateOf, textOf, type State } from './state.ts';
+import { copyOf, sort, type State } from './state.ts';
+import { renumbered } from './values.ts';
 
 /** Something that may happen in a state. It is made once: then the state after it is known by its number. */
 export class Edge {
@@ -26,7 +27,10 @@ export class Edge {
 type Edges = Map<string, readonly Edge[]>;
 
 interface Node {
+  /** The same for states that differ only in numbers that the server gave, or in the order of their objects. */
   readonly text: string;
+  /** Until it is looked at: it need not be read from its text. */
+  state: State | undefined;
   readonly edges: Edges;
 }
 
@@ -37,31 +41,42 @@ interface Node {
 export class Graph {
   readonly #numbers = new Map<string, number>();
   readonly #nodes: Node[] = [];
+  /** The one that was looked at last. */
+  #last: { readonly number: number; readonly state: State } | undefined;
 
   numberOf(state: State): number {
-    const text = textOf(state);
+    sort(state);
+    const given = JSON.stringify(state);
+    const text = renumbered(given);
     const known = this.#numbers.get(text);
     if (known !== undefined) return known;
-    const number = this.#nodes.push({ text, edges: new Map() }) - 1;
+    const node = { text, state: text === given ? state : undefined, edges: new Map() };
+    const number = this.#nodes.push(node) - 1;
     this.#numbers.set(text, number);
     return number;
   }
 
+  /** Not to be changed. */
   stateOf(number: number): State {
-    return stateOf(this.#nodeOf(number).text);
+    if (this.#last?.number === number) return this.#last.state;
+    const node = this.#nodeOf(number);
+    const state = node.state ?? (JSON.parse(node.text) as State);
+    node.state = undefined;
+    this.#last = { number, state };
+    return state;
   }
 
-  /** @param find is asked once for each name */
+  /** @param find is asked once for each name, and changes nothing */
   async edges(
     number: number,
     name: string,
     find: (state: State) => Promise<readonly Step[]>,
   ): Promise<readonly Edge[]> {
-    const { text, edges } = this.#nodeOf(number);
+    const { edges } = this.#nodeOf(number);
     const known = edges.get(name);
     if (known !== undefined) return known;
-    const state = stateOf(text);
-    const found = await find(copyOf(state));
+    const state = this.stateOf(number);
+    const found = await find(state);
     const made = found.map((each) => new Edge(each, () => this.#after(state, each)));
     edges.set(name, made);
     return made;

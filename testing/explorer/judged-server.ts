@@ -25,7 +25,7 @@ export class JudgedServer {
   /** @throws Violation */
   serve(state: State, cluster: Cluster, asked: Request, { isLate = false } = {}) {
     const request = this.#sent(asked, cluster);
-    const outside = this.#world.outside?.serve(request, cluster, state.isUndisturbed);
+    const outside = this.#world.outside?.serve(request, cluster);
     if (outside !== undefined) return outside;
     const before = cluster.get(this.#server.keyOf(request));
     // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.

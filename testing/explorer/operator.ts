@@ -96,12 +96,11 @@ export class Operator {
     this.#noteClock();
     const [number, names] = [numberIn(place), namesIn(place)];
     const order = { isOrdered, readsAtOnce: readsAtOnce && names.length === 0 };
-    const goingOn = await this.#graph.edges(number, JSON.stringify(order), (state) =>
-      this.#goingOn(state, order),
-    );
+    const name = `${isOrdered ? 'in order' : 'in any order'}${order.readsAtOnce ? ', read at once' : ''}`;
+    const goingOn = await this.#graph.edges(number, name, (state) => this.#goingOn(state, order));
     const edges = goingOn.filter(({ fault }) => fault === undefined || names.includes(fault));
-    for (const name of new Set(names))
-      edges.push(...(await this.#graph.edges(number, name, (state) => this.#disturbances(state, name))));
+    for (const each of new Set(names))
+      edges.push(...(await this.#graph.edges(number, each, (state) => this.#disturbances(state, each))));
     return edges.map((edge) => transitionOf(edge, names));
   }
 
@@ -203,7 +202,8 @@ export class Operator {
   #disturbance(name: string, move: PeoplesMove): Step {
     const moved = this.#moved(move);
     const disturbed = step(moved.what, (state) => {
-      state.isUndisturbed = false;
+      // Where nobody asks, it makes no difference.
+      state.isUndisturbed = this.#world.violation === undefined;
       state.rested = [];
       return moved.apply(state);
     });

@@ -47,7 +47,7 @@ export class PromptSteps {
   async #requestOf(now: State, run: Run, readsAtOnce: boolean): Promise<Step[]> {
     const { attempt, backoff, ref } = run;
     if (attempt === null || backoff !== 'no') return [];
-    const progress = await this.#machine.running.progressOf({ ref, attempt });
+    const progress = await this.#machine.attempts.progressOf(ref, attempt);
     if (progress.at !== 'request') return [];
     const { request } = progress;
     const isWrite = this.#machine.isWrite(now, request);
@@ -62,7 +62,7 @@ export class PromptSteps {
   /** Up to the next write of the same attempt. */
   async #readOn(state: State, uid: string): Promise<void> {
     for (let run = state.runs[uid]; run?.attempt != null && run.backoff === 'no'; run = state.runs[uid]) {
-      const progress = await this.#machine.running.progressOf({ ref: run.ref, attempt: run.attempt });
+      const progress = await this.#machine.attempts.progressOf(run.ref, run.attempt);
       if (run.attempt.answers.length === 0 || progress.at !== 'request') return;
       if (this.#machine.isWrite(state, progress.request)) return;
       this.#machine.answer(state, uid, progress.request, {});

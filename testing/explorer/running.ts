@@ -103,24 +103,12 @@ export class Running {
     await this.goOn(state, uid);
   }
 
-  progressOf({
-    ref,
-    attempt,
-  }: {
-    readonly ref: ResourceRef;
-    readonly attempt: RunAttempt;
-  }): Promise<Progress> {
-    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
-    const { isDurable: _, asksToBe: __, isCurrent: ___, ...plain } = attempt;
-    return this.#attempts.progressOf(ref, plain);
-  }
-
   /** Goes on until a request waits for its answer, or the run waits or ends. */
   async goOn(state: State, uid: string): Promise<void> {
     for (let run = state.runs[uid]; run !== undefined; run = state.runs[uid]) {
       if (run.attempt !== null) {
         if (run.backoff !== 'no') return;
-        const progress = await this.progressOf({ ref: run.ref, attempt: run.attempt });
+        const progress = await this.#attempts.progressOf(run.ref, run.attempt);
         if (progress.at === 'request') return;
         this.#ended(state, run, progress);
       } else if (!this.#goesOn(state, run)) return;

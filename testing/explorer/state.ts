@@ -4,10 +4,10 @@ import type { Reported } from '../../src/watcher/evaluation.ts';
 import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
 import type { Objects } from './cluster.ts';
-import { renumbered, type Datum } from './values.ts';
+import type { Datum } from './values.ts';
 import type { Look, Watch } from './watch.ts';
 
-/** All that decides what may happen next. Plain data: a state is compared and copied as text. */
+/** All that decides what may happen next. Plain data: a state is compared as text. */
 export interface State {
   cluster: Objects;
   /** Since the exploration began. */
@@ -125,29 +125,19 @@ export interface Ghost {
   isCurrent: boolean;
 }
 
-/** The same text for states that differ only in numbers that the server gave, or in the order of their objects. */
-export function textOf(state: State): string {
+/** What is in any order, in one. */
+export function sort(state: State): void {
   for (const watch of Object.values(state.watches)) watch.known = sorted(watch.known);
-  return renumbered(
-    JSON.stringify({
-      ...state,
-      cluster: sorted(state.cluster),
-      entries: sorted(state.entries),
-      runs: sorted(state.runs),
-      seeds: sorted(state.seeds),
-    }),
-  );
+  state.cluster = sorted(state.cluster);
+  state.entries = sorted(state.entries);
+  state.runs = sorted(state.runs);
+  state.seeds = sorted(state.seeds);
 }
 
 function sorted<T>(record: Record<string, T>): Record<string, T> {
   const keys = Object.keys(record);
   if (keys.every((key, place) => place === 0 || (keys[place - 1] ?? '') < key)) return record;
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Of a text that {@link textOf} has made. */
-export function stateOf(text: string): State {
-  return JSON.parse(text) as State;
 }
 
 /** What a step may change, is its own. */

@@ -56,7 +56,7 @@ export interface World {
 /** What an author's controller reaches besides the API server. */
 export interface Outside {
   /** Undefined: it is for the API server, and the controller may ask it. @throws Violation */
-  serve(request: Request, cluster: Cluster, isUndisturbed: boolean): Answer | undefined;
+  serve(request: Request, cluster: Cluster): Answer | undefined;
   /** Whether the request would change something now. */
   isWrite(request: Request, cluster: Cluster): boolean;
   /** Whether anything is decided from the time. */
