@@ -9,12 +9,17 @@ import { DELETE } from './stage.ts';
 import { worldOf } from './world.ts';
 import { checked } from './checked.ts';
 
-/** How much may be explored. */
+/** How much is explored. */
 export interface Bounds {
-  /** Default: 500,000. */
+  /**
+   * How many states may be visited; what is left then is an error. Default: 500,000, and 100,000 for each of
+   * {@link Exploration.explored}; without a bound if `seconds` is given.
+   */
   readonly states?: number;
-  /** Default: 60. */
+  /** How long it may take; what is left then is in {@link Exploration.notExplored}, and no error. Default: as long as it takes. */
   readonly seconds?: number;
+  /** Whether it prints how many states each disturbance takes, and the states per second. Default: false. */
+  readonly verbose?: boolean;
 }
 
 /** What was explored, and found to be well. */
@@ -22,14 +27,18 @@ export interface Exploration {
   readonly states: number;
   /** What has disturbed, at any moment: `crash`, `versioning is turned on + crash`. */
   readonly explored: readonly string[];
-  /** What was left out because of the bounds. */
+  /** What was left out when the `seconds` were over. */
   readonly notExplored: readonly string[];
 }
 
 /** Those that may happen to any controller. */
 const FAULTS = ['crash', 'error', 'linger', 'abandon', 'late', 'restart', 'duplicate', 'outage', 'relist'];
-/** More than any orders of two events take. */
-const STATES_MAX = 50_000;
+const ASK_FOR_LESS =
+  'give each test fewer edits, others and happens, or more states; with seconds, what is left when they are over is no error';
+
+/** In all, and in one row. */
+const STATES_MAX = 500_000;
+const STATES_OF_ROW_MAX = 100_000;
 
 /**
  * Runs the controller against a small cluster and a fake of its outside system, in every order of events: changes by people and
@@ -38,7 +47,7 @@ const STATES_MAX = 50_000;
  * finalizer once nothing is left; and what fails on the way must make no difference in the end.
  *
  * @param controller what `defineController` has made, or a function that makes it with the clients of its outside systems
- * @throws Error which names the mistake and tells the shortest story that leads to it
+ * @throws Error which names the mistake and tells the shortest story that leads to it; or what was left out at the bound of states
  * @example
  * await explore((store) => bucketIn(store), {
  *   resource: { spec: { versioned: false } },
@@ -57,36 +66,64 @@ const STATES_MAX = 50_000;
 export async function explore<D extends AnyDefinition, Outside extends object = object>(
   controller: Explorable<D, Outside>,
   scenario: Scenario<D, Outside>,
-  { states = 500_000, seconds = 60 }: Bounds = {},
+  bounds: Bounds = {},
 ): Promise<Exploration> {
   const fake = new Fake(scenario.outside ?? {});
   const made: unknown =
     typeof controller === 'function' ? controller(fake.calls() as CallsOf<Outside>) : controller;
   const subject = { ...checked(made as D, scenario.options), scenario, fake, outcomes: new Outcomes() };
   const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
-  const exploring = new Exploring(subject, { statesMax: states, untilMs: Date.now() + seconds * 1_000 });
+  const exploring = new Exploring(subject, limitsOf(bounds));
+  const beganMs = performance.now();
   await withFetch(fake, async () => {
-    for (const row of rowsOf(changes)) await exploring.explore(row);
+    for (const row of rowsOf(changes)) {
+      const told = await exploring.explore(row);
+      if (bounds.verbose) console.log(told);
+    }
   });
+  if (bounds.verbose) console.log(exploring.speed(performance.now() - beganMs));
   return exploring.result;
+}
+
+interface RowLimits extends Required<Limits> {
+  readonly statesOfRowMax: number;
+}
+
+function limitsOf({ states, seconds }: Bounds): RowLimits {
+  const isUnbound = states !== undefined || seconds !== undefined;
+  return {
+    statesMax: states ?? (seconds === undefined ? STATES_MAX : Infinity),
+    statesOfRowMax: isUnbound ? Infinity : STATES_OF_ROW_MAX,
+    untilMs: seconds === undefined ? Infinity : Date.now() + seconds * 1_000,
+  };
 }
 
 /** All explorations of one controller, and what came of them. */
 class Exploring {
   readonly #subject: Subject;
   readonly #operator: Operator;
-  readonly #limits: Required<Limits>;
+  readonly #limits: RowLimits;
   readonly #explored = new Set<string>();
+  /** What was left out when the time was over. */
   readonly #notExplored = new Set<string>();
+  /** What was left out at the bound of states, with the story of how far it came. */
+  readonly #tooLarge = new Map<string, string>();
   #states = 0;
 
-  constructor(subject: Subject, limits: Required<Limits>) {
+  constructor(subject: Subject, limits: RowLimits) {
     this.#subject = subject;
     this.#operator = new Operator(worldOf(subject), {});
     this.#limits = limits;
   }
 
+  /** @throws Error where something was left out at the bound of states */
   get result(): Exploration {
+    const [story] = this.#tooLarge.values();
+    if (story !== undefined)
+      throw told(
+        this.#name,
+        new Error(`left out: ${[...this.#tooLarge.keys()].join(', ')}; ${ASK_FOR_LESS}\n${story}`),
+      );
     return {
       states: this.#states,
       explored: [...this.#explored],
@@ -94,27 +131,44 @@ class Exploring {
     };
   }
 
-  /** @throws Error with the story */
-  async explore({ names, slowness, isCalm }: Row): Promise<void> {
-    const { fake, outcomes, definition } = this.#subject;
+  get #name(): string {
+    return this.#subject.definition.name;
+  }
+
+  /**
+   * @returns what it took
+   * @throws Error with the story
+   */
+  async explore({ names, slowness, isCalm }: Row): Promise<string> {
+    const { fake, outcomes } = this.#subject;
     fake.isLearning = outcomes.isLearning = isCalm;
     const what = names.length === 0 ? 'nothing' : names.join(' + ');
     const budget = Object.fromEntries(names.map((name) => [name, 1]));
     const system = this.#operator.disturbed({ slowness, budget, readsAtOnce: !isCalm });
     try {
-      const { states, disturbances } = await exploreSystem(system, this.#left());
+      const { states, disturbances } = await exploreSystem(system, this.#limitsLeft());
       this.#states += states;
       if (disturbances.size === names.length) this.#explored.add(what);
       else if (isCalm && names.length === 1) throw new Error(`"${what}" changes nothing at any moment`);
+      return `${this.#name}: ${what}: ${states} states`;
     } catch (error) {
-      if (error instanceof Unfinished && names.length > 0) this.#notExplored.add(what);
-      else throw error instanceof Error ? told(definition.name, error) : error;
+      if (!(error instanceof Unfinished)) throw error instanceof Error ? told(this.#name, error) : error;
+      this.#states += error.states;
+      if (error.by === 'untilMs') this.#notExplored.add(what);
+      else this.#tooLarge.set(what, error.message);
+      return `${this.#name}: ${what}: left out after ${error.states} states`;
     }
   }
 
-  #left(): Limits {
-    const { statesMax, untilMs } = this.#limits;
-    return { untilMs, statesMax: Math.min(STATES_MAX, statesMax - this.#states) };
+  /** In words. */
+  speed(tookMs: number): string {
+    const perSecond = Math.round((this.#states / tookMs) * 1_000);
+    return `${this.#name}: ${this.#states} states in ${(tookMs / 1_000).toFixed(1)} s, ${perSecond} states per second`;
+  }
+
+  #limitsLeft(): Limits {
+    const { statesMax, statesOfRowMax, untilMs } = this.#limits;
+    return { untilMs, statesMax: Math.min(statesOfRowMax, statesMax - this.#states) };
   }
 }
 

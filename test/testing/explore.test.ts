@@ -3,7 +3,8 @@ import { explore } from '../../testing/index.ts';
 import { bucketIn, type Store } from '../support/bucket.ts';
 import { aStore } from './store.ts';
 
-jest.setTimeout(300_000);
+// Its bounds are states. This is for what hangs.
+jest.setTimeout(900_000);
 
 const resource = { spec: { versioned: false } };
 
@@ -26,13 +27,28 @@ describe('explore', () => {
     expect(explored.notExplored).toEqual([]);
   });
 
-  it('says what it left out', async () => {
-    const { explored, notExplored } = await explore(
-      bucketIn,
-      { resource, outside: aStore() },
-      { states: 300 },
+  it('fails at the bound of states, and says what it left out', async () => {
+    const explored = explore(bucketIn, { resource, outside: aStore() }, { states: 300 });
+    await expect(explored).rejects.toThrow(
+      /^bucket: left out: .*somebody deletes the resource \+ crash.*\nthere are more than \d+ states\n +1\. it begins/,
     );
-    expect(explored).toContain('nothing');
-    expect(notExplored).toContain('somebody deletes the resource + crash');
+  });
+
+  it('does not fail when the seconds are over that its author gives it, and says what is left', async () => {
+    const bounds = { seconds: 0 };
+    const { explored, notExplored } = await explore(bucketIn, { resource, outside: aStore() }, bounds);
+    expect(explored).toEqual([]);
+    expect(notExplored).toEqual(
+      expect.arrayContaining(['nothing', 'crash', 'somebody deletes the resource + crash']),
+    );
+  });
+
+  it('prints what each disturbance takes, and its speed, if that is asked for', async () => {
+    const print = jest.spyOn(console, 'log').mockReturnValue();
+    await explore(bucketIn, { resource, outside: aStore() }, { seconds: 0, verbose: true });
+    const lines = print.mock.calls.map(([line]) => String(line));
+    print.mockRestore();
+    expect(lines[0]).toMatch(/^bucket: nothing: left out after 0 states$/);
+    expect(lines.at(-1)).toMatch(/^bucket: \d+ states in [\d.]+ s, \d+ states per second$/);
   });
 });

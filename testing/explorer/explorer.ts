@@ -24,7 +24,17 @@ export class Violation extends Error {
 }
 
 /** There is more than may be visited. */
-export class Unfinished extends Error {}
+export class Unfinished extends Error {
+  readonly by: keyof Limits;
+  /** So many were visited. */
+  readonly states: number;
+
+  constructor(message: string, { by, states }: Pick<Unfinished, 'by' | 'states'>) {
+    super(message);
+    this.by = by;
+    this.states = states;
+  }
+}
 
 /** How far an exploration may go. */
 export interface Limits {
@@ -124,9 +134,8 @@ class Exploration {
     const number = this.#visits.push(visit) - 1;
     this.#numbers.set(state, number);
     const { statesMax, untilMs } = this.#limits;
-    if (number >= statesMax)
-      throw new Unfinished(this.#story(`there are more than ${statesMax} states`, number));
-    if (Date.now() > untilMs) throw new Unfinished(this.#story('its time was over', number));
+    if (number >= statesMax) throw this.#unfinished(`there are more than ${statesMax} states`, 'statesMax');
+    if (untilMs <= Date.now()) throw this.#unfinished('its time was over', 'untilMs');
     return number;
   }
 
@@ -164,6 +173,11 @@ class Exploration {
       '── and then, again and again:',
       ...round,
     ]);
+  }
+
+  #unfinished(why: string, by: keyof Limits): Unfinished {
+    const states = this.#visits.length - 1;
+    return new Unfinished(this.#story(why, states), { by, states });
   }
 
   #violation(rule: string, number: number, then?: readonly string[]): Violation {
