@@ -71,22 +71,18 @@ describe('explore finds nothing wrong with', () => {
 describe('a resource has the defaults of its schema', () => {
   it('in the end, and after an edit', async () => {
     const seen = new Set<unknown>();
-    await explore(
-      bucketIn,
-      {
-        resource: { spec: {} },
-        outside: aStore(),
-        edits: {
-          'versioning is turned on': ({ spec }) => (spec.versioned = true),
-          'nothing is said of it': ({ spec }) => Reflect.deleteProperty(spec, 'versioned'),
-        },
-        finally: ({ resource }) => {
-          if (resource !== undefined) seen.add(resource.spec.versioned);
-          return [];
-        },
+    await explore(bucketIn, {
+      resource: { spec: {} },
+      outside: aStore(),
+      edits: {
+        'versioning is turned on': ({ spec }) => (spec.versioned = true),
+        'nothing is said of it': ({ spec }) => Reflect.deleteProperty(spec, 'versioned'),
       },
-      { states: 5_000 },
-    );
+      finally: ({ resource }) => {
+        if (resource !== undefined) seen.add(resource.spec.versioned);
+        return [];
+      },
+    });
     expect(seen).toEqual(new Set([false, true]));
   });
 });
