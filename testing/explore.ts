@@ -80,6 +80,7 @@ export async function explore<D extends AnyDefinition, Outside extends object = 
       const told = await exploring.explore(row);
       if (bounds.verbose) console.log(told);
     }
+    exploring.checkConvergence();
   });
   if (bounds.verbose) console.log(exploring.speed(performance.now() - beganMs));
   return exploring.result;
@@ -158,6 +159,13 @@ class Exploring {
       else this.#tooLarge.set(what, error.message);
       return `${this.#name}: ${what}: left out after ${error.states} states`;
     }
+  }
+
+  /** @throws Error where all stories end in the middle, so that nothing was seen of what comes then */
+  checkConvergence(): void {
+    const { ends } = this.#operator;
+    if (ends.size === 0 || ends.has('nothing')) return;
+    throw new Error(`${this.#name}: not one story converges: in the end, ${[...ends].join('; or ')}`);
   }
 
   /** In words. */

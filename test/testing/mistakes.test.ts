@@ -215,6 +215,17 @@ const OF_STEPS: readonly Mistake[] = [
   ],
 ];
 
+const OF_STORIES: readonly Mistake[] = [
+  [
+    'a create that is refused in every story',
+    writingJobs('provision', ({ kube }) =>
+      kube.create(JOBS, { ...A_JOB, metadata: { name: 'example-backup', namespace: 'default' } }),
+    ),
+    'not one story converges: in the end, provision fails, and is tried again and again',
+    { objects: { 'jobs/example-backup': A_JOB }, edits: {} },
+  ],
+];
+
 const OF_OBSERVATIONS: readonly Mistake[] = [
   [
     'a read without a right',
@@ -267,7 +278,7 @@ const OF_DELETIONS: readonly Mistake[] = [
 ];
 
 describe('explore names the mistake:', () => {
-  it.each([...OF_DECISIONS, ...OF_STEPS, ...OF_OBSERVATIONS, ...OF_DELETIONS])(
+  it.each([...OF_DECISIONS, ...OF_STEPS, ...OF_STORIES, ...OF_OBSERVATIONS, ...OF_DELETIONS])(
     '%s',
     async (_, change, found, scenario = {}) => {
       const controller = (store: Store): BucketController => {

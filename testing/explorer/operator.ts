@@ -39,6 +39,8 @@ export class Operator {
   readonly #slow: SlowSteps;
   readonly #faults: FaultSteps;
   #readsClock: boolean | undefined;
+  /** What the run of a resource that is there still does in an end, or `nothing`. */
+  readonly ends = new Set<string>();
 
   constructor(world: World, conditions: Conditions, broken: Broken = {}) {
     this.#world = world;
@@ -141,6 +143,8 @@ export class Operator {
 
   async #shortcomings(state: State): Promise<readonly string[]> {
     const wrong = [...this.#world.shortcomings(this.#machine.clusterOf(state), this.#ahead.isBack(state))];
+    if (this.#machine.key in state.cluster)
+      this.ends.add(this.#ahead.isBack(state) ? 'nothing' : goingOnIn(state));
     const evaluation = this.#machine.watching.evaluate(state);
     const decision = evaluation?.decision;
     if (evaluation !== undefined) wrong.push(...this.#unsaid(evaluation.observation));
@@ -257,6 +261,12 @@ function isOneOf<T extends string>(all: readonly T[], name: string): name is T {
 
 function isApprovalRequired(object: KubernetesObject | undefined): boolean {
   return object?.metadata.annotations?.[APPROVAL_ANNOTATION] === 'required';
+}
+
+/** What its run tries again and again. To wait, or to stall, may be what a story is about. */
+function goingOnIn({ runs }: State): string {
+  const attempt = Object.values(runs)[0]?.attempt ?? null;
+  return attempt === null ? 'nothing' : `${attempt.step} fails, and is tried again and again`;
 }
 
 function heldIn({ next, attempt }: Run): Held | undefined {
