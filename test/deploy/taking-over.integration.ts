@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPrograms } from '../../local/build.ts';
-import { applyManifest } from '../../local/manifests.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { definitionsOf } from '../../src/program/generate/definition.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, uniqueName } from '../support/cluster.ts';
 import { RELEASE } from '../support/delivered.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -59,11 +59,17 @@ async function run(...args: readonly string[]): Promise<void> {
   await promisify(execFile)(helm, [...args]);
 }
 
-/** As `npm start` does. */
+/** As `npm start` does, but other test files on this stack may have applied them, too. */
 async function applyDefinitions(changed: object = {}): Promise<void> {
   for (const { spec, ...definition } of definitionsOf(durableOperator)) {
     const names = { ...fieldsOf(fieldsOf(spec)['names']), ...changed };
-    await applyManifest(cluster.client, { ...definition, spec: { ...spec, names } }, 'durable-operator-crds');
+    await cluster.client.request({
+      method: 'PATCH',
+      path: resourcePath(DEFINITIONS, { name: definition.metadata.name }),
+      query: { fieldManager: 'durable-operator-crds', force: true },
+      body: { ...definition, spec: { ...spec, names } },
+      contentType: 'application/apply-patch+yaml',
+    });
   }
 }
 
