@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
-import { allow, CONFIG_MAPS, defineController, defineKind } from 'durable-operator';
+import { allow, CONFIG_MAPS, defineController, defineKind, type KubernetesObject } from 'durable-operator';
 import { explore } from '../../testing/index.ts';
 import { bucketIn } from '../support/bucket.ts';
 import { aStore } from './store.ts';
@@ -17,6 +17,38 @@ const Backup = defineKind({
 });
 
 const SETTINGS = { type: CONFIG_MAPS, namespace: 'default', name: 'settings' };
+
+const AT_SETTINGS = { namespace: 'default', name: 'settings' };
+const AT_BACKUP = { namespace: 'default', name: 'example' };
+
+function sizeIn(object: KubernetesObject): string | undefined {
+  return ((object['data'] ?? {}) as { readonly size?: string }).size;
+}
+
+/** Its size is in the settings. */
+const SETTLED = defineController({
+  name: 'backup',
+  for: Backup,
+  permissions: [allow(CONFIG_MAPS, ['get', 'patch'])],
+  observe: ({ kube }) => kube.get(SETTINGS),
+  steps: {
+    note: {
+      summary: 'note the size',
+      external: false,
+      run: async ({ resource: { spec }, observed, kube }) => {
+        const data = { size: String(spec.size) };
+        await kube.patch(SETTINGS, { metadata: { uid: observed?.metadata.uid ?? '' }, data });
+        return 'noted the size';
+      },
+    },
+  },
+  decide({ resource: { isBeingDeleted, spec }, observed }, next) {
+    const { size } = (observed?.['data'] ?? {}) as { readonly size?: string };
+    return isBeingDeleted || size === String(spec.size)
+      ? next.converged('the size is noted')
+      : next.do.note('the size is another');
+  },
+});
 
 describe('explore finds nothing wrong with', () => {
   it('times in the status, which differ from story to story', async () => {
@@ -36,35 +68,38 @@ describe('explore finds nothing wrong with', () => {
   });
 
   it('a repeated patch, which changes nothing', async () => {
-    const backup = defineController({
-      name: 'backup',
-      for: Backup,
-      permissions: [allow(CONFIG_MAPS, ['get', 'patch'])],
-      observe: ({ kube }) => kube.get(SETTINGS),
-      steps: {
-        note: {
-          summary: 'note the size',
-          external: false,
-          run: async ({ resource: { spec }, observed, kube }) => {
-            const data = { size: String(spec.size) };
-            await kube.patch(SETTINGS, { metadata: { uid: observed?.metadata.uid ?? '' }, data });
-            return 'noted the size';
-          },
-        },
-      },
-      decide({ resource: { isBeingDeleted, spec }, observed }, next) {
-        const { size } = (observed?.['data'] ?? {}) as { readonly size?: string };
-        return isBeingDeleted || size === String(spec.size)
-          ? next.converged('the size is noted')
-          : next.do.note('the size is another');
-      },
-    });
-    const { explored } = await explore(backup, {
+    const { explored } = await explore(SETTLED, {
       resource: { spec: {} },
       objects: { 'configmaps/settings': { data: {} } },
       mayChange: ['configmaps/settings'],
     });
     expect(explored).toContain('abandon');
+  });
+});
+
+describe('a controller is asked again', () => {
+  it.each([
+    ['an object that it refers to', { references: [{ ...CONFIG_MAPS, of: () => [{ name: 'settings' }] }] }],
+    [
+      'an object that belongs to it',
+      { owns: [{ ...CONFIG_MAPS, at: () => AT_SETTINGS, by: () => AT_BACKUP, view: sizeIn }] },
+    ],
+    ['what it polls', { poll: { every: '10m' } }],
+  ])('by a change of %s', async (_, asking) => {
+    const { explored } = await explore(
+      defineController({ ...SETTLED, ...asking } as typeof SETTLED),
+      {
+        resource: { spec: {} },
+        objects: { 'configmaps/settings': { data: { size: '1' } } },
+        others: {
+          'the size changes': ({ objects }) =>
+            Object.assign(objects['configmaps/settings'] ?? {}, { data: {} }),
+        },
+        mayChange: ['configmaps/settings'],
+      },
+      { seconds: 200 },
+    );
+    expect(explored).toContain('the size changes');
   });
 });
 
