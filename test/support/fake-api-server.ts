@@ -111,7 +111,14 @@ export class FakeApiServer {
     const body = await text(request);
     const { method = '', headers, headersDistinct } = request;
     const url = new URL(request.url ?? '/', this.url);
-    const received = { method, url, headers, headersDistinct, body, clientName: clientNameOf(request.socket) };
+    const received = {
+      method,
+      url,
+      headers,
+      headersDistinct,
+      body,
+      clientName: clientNameOf(request.socket),
+    };
     this.requests.push(received);
     this.#handler(received, response);
   }

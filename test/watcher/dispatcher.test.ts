@@ -557,7 +557,9 @@ describe('while Temporal is away', () => {
     }
     await after(10_000);
     await dispatcher.sweep();
-    expect(dispatcher.problem).toBe('Temporal cannot be used: the history service is away; 2 resources are waiting');
+    expect(dispatcher.problem).toBe(
+      'Temporal cannot be used: the history service is away; 2 resources are waiting',
+    );
   });
 });
 
