@@ -20,11 +20,14 @@ let refusal: Handler | undefined;
 /** Ends the watch. */
 let end: () => void;
 
+/** Of the latest change. */
+let version: number;
+
 const objectOf = (name: string) => ({
   metadata: {
     name,
     uid: `uid-of-${name}`,
-    resourceVersion: '7',
+    resourceVersion: String(version),
     ...(live.get(name) === true && { deletionTimestamp: '2026-11-22T00:00:00Z' }),
     ...(paused.has(name) && { annotations: { 'durable-operator.dev/paused': 'true' } }),
   },
@@ -36,6 +39,7 @@ beforeEach(async () => {
     ['old', true],
   ]);
   changed = [];
+  version = 7;
   paused = new Set();
   refusal = undefined;
   server = await FakeApiServer.start((request, response) => {
@@ -49,10 +53,13 @@ beforeEach(async () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
       end = () => response.end();
-      say = (type, of) => response.write(`${JSON.stringify({ type, object: objectOf(of) })}\n`);
+      say = (type, of) => {
+        version += 1;
+        response.write(`${JSON.stringify({ type, object: objectOf(of) })}\n`);
+      };
     } else {
       const items = [...live.keys()].map(objectOf);
-      answerJson(200, { metadata: { resourceVersion: '7' }, items })(request, response);
+      answerJson(200, { metadata: { resourceVersion: String(version) }, items })(request, response);
     }
   });
   say = () => {
