@@ -1,4 +1,4 @@
-import type { Kube, Selection } from '../src/api/kube.ts';
+import type { Kube, ListOptions } from '../src/api/kube.ts';
 import type { ResourceType } from '../src/contract/controller.ts';
 import type { ConditionalPatch, NewObject, ObjectAt } from '../src/contract/kube.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
@@ -10,14 +10,14 @@ import { changeOf } from './overridden.ts';
 export const REQUEST_TIMEOUT_MS = 5_000;
 
 /** A write that an author asks for. */
-export interface Write {
+export interface AuthorWrite {
   readonly verb: 'create' | 'patch' | 'delete';
   readonly at: ObjectAt;
   readonly sent?: NewObject;
 }
 
 /** One that the server has accepted. */
-export interface Written extends Write {
+export interface AcceptedWrite extends AuthorWrite {
   /** Absent: it was deleted. */
   readonly answer?: KubernetesObject;
   /** What something changed in it on its way. */
@@ -29,8 +29,8 @@ export interface Written extends Write {
 /** Each is called for every write. */
 export interface WriteHooks {
   /** @throws Error if the step may not do that */
-  readonly allow: (write: Write) => void;
-  readonly onWritten: (written: Written) => void;
+  readonly allow: (write: AuthorWrite) => void;
+  readonly onWritten: (written: AcceptedWrite) => void;
 }
 
 interface Access extends Partial<WriteHooks> {
@@ -46,13 +46,13 @@ type ViewOf<T> = (object: KubernetesObject) => T | undefined;
 export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }: Access): Kube {
   const kube = kubeOf(client);
   const how = { timeoutMs: REQUEST_TIMEOUT_MS, ...(signal && { signal }) };
-  const accepted = (write: Write & { sent: NewObject }, answer: KubernetesObject): Written => ({
+  const accepted = (write: AuthorWrite & { sent: NewObject }, answer: KubernetesObject): AcceptedWrite => ({
     ...{ ...write, answer },
     changed: changeOf(write.sent, answer, client.fieldManager),
   });
   return {
     get: (at, only) => kube.get(at, { ...how, ...only }),
-    list<T>(type: ResourceType, selection: Selection = {}, view?: ViewOf<T>) {
+    list<T>(type: ResourceType, selection: ListOptions = {}, view?: ViewOf<T>) {
       // Without a view, the author says what the type has.
       return kube.list({ type, ...selection }, view ?? ((object) => object as T), how);
     },
@@ -63,7 +63,7 @@ export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }
       onWritten?.(accepted(write, answer));
       return answer;
     },
-    async checkCreate(type, object) {
+    async dryRunCreate(type, object) {
       await kube.create(type, object, { ...how, query: { dryRun: 'All' } }).catch((error: unknown) => {
         // Admission comes before the look whether the name is taken: apiserver, registry/generic/registry/store.go, `Create`.
         if (!isOf(error, 'already-exists')) throw error;

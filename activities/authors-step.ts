@@ -11,8 +11,8 @@ import {
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
-import type { WriteHooks, Written } from './authors-kube.ts';
-import { PartlyDone, type Performed, type StepContext } from './reconciler.ts';
+import type { WriteHooks, AcceptedWrite } from './authors-kube.ts';
+import { PartlyDone, type Performed, type AttemptContext } from './reconciler.ts';
 
 /** What an author's step is given, and what is known after it. */
 interface Doing<O> {
@@ -23,7 +23,7 @@ interface Doing<O> {
     readonly owned: readonly unknown[];
     readonly observed: unknown;
   };
-  readonly context: Pick<StepContext, 'superseded' | 'idempotencyKey'>;
+  readonly context: Pick<AttemptContext, 'superseded' | 'idempotencyKey'>;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
@@ -34,7 +34,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const { definition, step, facts, context, kubeFor, after } = doing;
   const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
   const soFar: Action[] = [];
-  let last: Pick<Written, 'answer' | 'changed'> = {};
+  let last: Pick<AcceptedWrite, 'answer' | 'changed'> = {};
   // The time of an attempt runs from its beginning, for whatever it calls.
   const signal = isExternal(definition, step.do) ? soon(context.superseded, its) : undefined;
   const goesOnUntil = performance.now() + runMaxMs(its) / 2;
@@ -56,17 +56,17 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
     get idempotencyKey() {
       return context.idempotencyKey?.() ?? '';
     },
-    didSoFar: (did: string) => soFar.push(actionOf(did)),
+    progress: (sentence: string) => soFar.push(actionOf(sentence)),
     mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
   };
   try {
     const result = await asStep(() => its.run(running, step.data));
-    const { did, event } = typeof result === 'string' ? { did: result } : result;
+    const { message, event } = typeof result === 'string' ? { message: result, event: undefined } : result;
     const { answer, changed } = last;
     return {
-      ...{ observation: after(), did: [actionOf(did)] },
+      ...{ observation: after(), did: [actionOf(message)] },
       ...(changed !== undefined && { changed }),
-      ...(event && { event: { type: 'Normal', ...event, note: did, occasion: occasionOf(answer) } }),
+      ...(event && { event: { type: 'Normal', ...event, note: message, occasion: occasionOf(answer) } }),
     };
   } catch (error) {
     return { observation: undefined, ...failed(error, soFar) };

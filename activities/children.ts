@@ -17,7 +17,7 @@ import {
   OWNER_LABEL,
   type ChildRef,
   type DeclaredType,
-  type Owner,
+  type ChildOwner,
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
 import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
@@ -71,11 +71,11 @@ const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete' } as c
 const NAMES_MAX = 5;
 
 /** The API calls about the declared objects of one resource. Each throws ApiError. */
-export class Children {
+export class ChildrenClient {
   readonly #client: KubernetesClient;
-  readonly #owner: Owner;
+  readonly #owner: ChildOwner;
 
-  constructor(client: KubernetesClient, owner: Owner) {
+  constructor(client: KubernetesClient, owner: ChildOwner) {
     this.#client = client;
     this.#owner = owner;
   }
@@ -236,7 +236,7 @@ function withWritten(before: LiveChildren, done: readonly Written[]): LiveChildr
 function withRefused(
   children: LiveChildren,
   { words, classification }: ApiError,
-  owner: Owner,
+  owner: ChildOwner,
 ): LiveChildren {
   if (classification !== 'refused') return children;
   const { namespace = owner.metadata.name } = owner.metadata;

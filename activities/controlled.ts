@@ -12,7 +12,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
 
 /** A step may be repeated while it is still in progress: then it shall not go on for long. */
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -42,7 +42,7 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
 
   async function report(
     { resourceVersion, control }: ControlStep,
-    context: StepContext<O>,
+    context: AttemptContext<O>,
   ): Promise<Performed<O>> {
     const { ref } = context;
     const sent = { metadata: { uid: ref.uid, resourceVersion }, status: control };
@@ -55,7 +55,7 @@ export function controlledReconciler<O, S extends Step, L extends Observe>(
     return { observation: undefined, did, changed: changeOf(sent, written, client.fieldManager) };
   }
 
-  async function confirm(step: S | ControlStep, view: O, context: StepContext<O>) {
+  async function confirm(step: S | ControlStep, view: O, context: AttemptContext<O>) {
     return isControlStep(step) ? view : reconciler.confirm?.(step, view, context);
   }
 

@@ -4,7 +4,7 @@ import type { Cause } from '../src/contract/cause.ts';
 import type { ReferredObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { startOf } from '../src/contract/text.ts';
+import { truncate } from '../src/contract/text.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
@@ -17,7 +17,7 @@ import {
   isLibraryStep,
   type DefinedObservation,
   type DefinedStep,
-  type Live,
+  type LiveReads,
   type LibraryStep,
 } from '../src/controllers/defined/observation.ts';
 import {
@@ -36,10 +36,10 @@ import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { asStep, doStep, soon } from './authors-step.ts';
-import { Children, type LiveChildren } from './children.ts';
+import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { changeOf } from './overridden.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
 import { readOwned } from './owned.ts';
 import { readReferences } from './references.ts';
 import { viewedReconciler } from './viewed.ts';
@@ -84,7 +84,7 @@ export function kindReconciler(
    * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
    */
   async function observe(
-    { ref, superseded, attempt }: StepContext<DefinedObservation>,
+    { ref, superseded, attempt }: AttemptContext<DefinedObservation>,
     seen?: DefinedObservation,
   ): Promise<DefinedObservation> {
     const object = await kube.get({ ...ref, type }, { timeoutMs: REQUEST_TIMEOUT_MS });
@@ -108,7 +108,7 @@ export function kindReconciler(
       return {
         view,
         owned,
-        live: { ...live, unobserved: { ...causeOfFailure(error, ref), code: OBSERVE_FAILED } },
+        live: { ...live, unobserved: { ...causeOfFailure(error, ref), reason: OBSERVE_FAILED } },
       };
     }
   }
@@ -125,13 +125,13 @@ export function kindReconciler(
     resource: ResourceOf<AnyKind>,
     referred: readonly ReferredObject[] = [],
     watched?: readonly ChildView[],
-  ): Promise<Live['declared']> {
+  ): Promise<LiveReads['declared']> {
     const declared = resource.isBeingDeleted
       ? definition.children && { wanted: [] }
       : declaredBy(definition, resource, referred);
     if (declared === undefined || 'outcome' in declared) return declared;
     if (watched !== undefined && !resource.isBeingDeleted) return { ...declared, there: watched };
-    const children = new Children(client, ownerOf(definition, resource));
+    const children = new ChildrenClient(client, ownerOf(definition, resource));
     const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
     return { ...declared, there };
   }
@@ -139,11 +139,14 @@ export function kindReconciler(
   async function writeChildren(
     writer: KubernetesClient,
     step: ChildStep,
-    { observation, context }: { observation: DefinedObservation; context: StepContext<DefinedObservation> },
+    {
+      observation,
+      context,
+    }: { observation: DefinedObservation; context: AttemptContext<DefinedObservation> },
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { resource, declared } = observation.live;
-    const children = new Children(writer, ownerOf(definition, resource));
+    const children = new ChildrenClient(writer, ownerOf(definition, resource));
     const end = await children.perform(step, declared as LiveChildren, context.now);
     return { ...end, observation: { ...observation, live: { ...observation.live, declared: end.children } } };
   }
@@ -176,7 +179,7 @@ export function kindReconciler(
   async function run(
     step: AuthorsStep,
     observation: DefinedObservation,
-    context: StepContext<DefinedObservation>,
+    context: AttemptContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { live, owned } = observation;
@@ -200,18 +203,18 @@ export function kindReconciler(
         !isNewsOf(error, STEP_FAILED, { ...observation, attempt: context.attempt })
       )
         throw error;
-      return saying({ ...causeOfFailure(error, context.ref), code: STEP_FAILED });
+      return saying({ ...causeOfFailure(error, context.ref), reason: STEP_FAILED });
     }
   }
 
   function causeOfFailure(error: unknown, { namespace, name }: ResourceRef): Cause {
     const about = { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace };
     if (error instanceof ApiError) return causeOfError(error, about);
-    const because = startOf(error instanceof Error ? error.message : String(error), MESSAGE_MAX);
+    const message = truncate(error instanceof Error ? error.message : String(error), MESSAGE_MAX);
     const advice = [
       `correct the controller ${definition.name}: its code has failed; the log of the operator shows where`,
     ];
-    return { code: STEP_FAILED, because, advice };
+    return { reason: STEP_FAILED, message: message, advice };
   }
 }
 

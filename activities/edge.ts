@@ -1,12 +1,12 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Advice, Cause } from '../src/contract/cause.ts';
-import { type Action, reasonOf, sentenceOf, type StepResult } from '../src/contract/decision.ts';
+import { type Action, reasonOf, sentenceOf, type StepReport } from '../src/contract/decision.ts';
 import { FAILURE, type CauseInFailure, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { shortened } from '../src/contract/text.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
-import { causeOfError, type About } from '../src/kubernetes/causes.ts';
+import { causeOfError, type WriteTarget } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { PartlyDone } from './reconciler.ts';
 import { recordFailure, type Recorder, type Regarding } from './events.ts';
@@ -27,7 +27,7 @@ export function runFields(ref: ResourceRef): object {
 }
 
 /** Where the edge reports how a step ended. */
-export interface Edge {
+export interface ReportTargets {
   readonly log: Logger;
   readonly recorder: Recorder;
   /** What the resource is. */
@@ -39,10 +39,10 @@ export interface Edge {
  * failure whose type says what it means. What somebody has to fix is an Event, too.
  */
 export async function atTheEdge(
-  { log, recorder, regarding }: Edge,
+  { log, recorder, regarding }: ReportTargets,
   ref: ResourceRef,
-  step: (log: Logger) => Promise<StepResult>,
-): Promise<StepResult> {
+  step: (log: Logger) => Promise<StepReport>,
+): Promise<StepReport> {
   const runLog = log.child(runFields(ref));
   try {
     const result = await step(runLog);
@@ -61,7 +61,7 @@ export async function atTheEdge(
 }
 
 /** What was done, and what comes next, in a line. */
-function logEnd(log: Logger, { did, next }: StepResult): void {
+function logEnd(log: Logger, { did, next }: StepReport): void {
   const done = did.length === 0 ? '' : `${sentenceOf(did)}; `;
   switch (next.do) {
     case 'converged':
@@ -83,7 +83,7 @@ interface Attempt {
   readonly cause: Cause;
 }
 
-function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): About {
+function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): WriteTarget {
   const place = kind === 'Namespace' ? '' : ` -n ${namespace}`;
   return { resource: `${kind.toLowerCase()}/${name}${place}`, namespace };
 }
@@ -131,12 +131,12 @@ interface Failed {
 const MESSAGE_MAX_BYTES = 2_300;
 const ADVICE_MAX_BYTES = 1_000;
 
-function failedBy({ message: said }: ApiError, { code, because, advice }: Cause): Failed {
-  const message = said.endsWith(because) ? said : because;
-  const becauseFrom = message.length - because.length;
+function failedBy({ message: said }: ApiError, { reason, message, advice }: Cause): Failed {
+  const words = said.endsWith(message) ? said : message;
+  const messageFrom = words.length - message.length;
   return {
-    message: shortened(message, MESSAGE_MAX_BYTES),
-    details: [{ code, advice: first(advice, ADVICE_MAX_BYTES), becauseFrom }],
+    message: shortened(words, MESSAGE_MAX_BYTES),
+    details: [{ reason, advice: first(advice, ADVICE_MAX_BYTES), messageFrom }],
   };
 }
 

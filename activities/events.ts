@@ -251,8 +251,8 @@ export function recordFailure(
   cause: Cause,
 ): void {
   if (!NEEDS_A_PERSON.has(error.classification)) return;
-  const because = `${displayName(ref)}: ${cause.because}`;
-  recorder.record(ref, regarding, warning({ ...cause, because }, 'Reconcile'), log);
+  const message = `${displayName(ref)}: ${cause.message}`;
+  recorder.record(ref, regarding, warning({ ...cause, message: message }, 'Reconcile'), log);
 }
 
 const NEEDS_A_PERSON: ReadonlySet<ApiErrorClass> = new Set(['refused', 'overridden', 'access-denied']);

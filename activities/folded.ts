@@ -5,23 +5,23 @@ import { stepsOf, type AnyDefinition, type AuthorsStep } from '../src/controller
 import {
   observationOf,
   ownedView,
-  ownerKeyOf,
-  type SeenResource,
+  ownerKeyByType,
+  type ViewedResource,
   type ViewedObservation,
 } from '../src/controllers/defined/viewed.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import type { Write, Written } from './authors-kube.ts';
+import type { AuthorWrite, AcceptedWrite } from './authors-kube.ts';
 
 /** What is known after the writes of a step: what was observed before it, with the server's answers. */
 export class Folded {
   readonly #definition: AnyDefinition;
   readonly #type: WatchedType;
-  #seen: SeenResource;
+  #seen: ViewedResource;
   /** The paths of objects whose state is not known. */
   readonly #unknown = new Set<string>();
 
-  constructor(definition: AnyDefinition, before: SeenResource) {
+  constructor(definition: AnyDefinition, before: ViewedResource) {
     this.#definition = definition;
     this.#type = definition.for as WatchedType;
     this.#seen = before;
@@ -38,16 +38,16 @@ export class Folded {
   }
 
   /** @throws Error if the step may not write so */
-  check({ do: step }: AuthorsStep, { at, sent }: Write): void {
-    if (stepsOf(this.#definition)[step]?.basis !== 'watch') return;
+  check({ do: step }: AuthorsStep, { at, sent }: AuthorWrite): void {
+    if (stepsOf(this.#definition)[step]?.reads !== 'cache') return;
     const { resourceVersion } = this.#seen.resource.metadata;
     if (!this.isResource(at) || sent?.metadata?.resourceVersion !== resourceVersion)
       throw new Error(
-        `step ${step} has the basis "watch", so it may only patch its resource, with its resourceVersion`,
+        `step ${step} says reads: "cache", so it may only patch its resource, with its resourceVersion`,
       );
   }
 
-  written({ at, uid, answer }: Written): void {
+  written({ at, uid, answer }: AcceptedWrite): void {
     const path = resourcePath(at.type, { name: at.name, namespace: at.namespace });
     this.#seen = { ...this.#seen, owned: this.#seen.owned.filter((each) => each.uid !== uid) };
     const seen = answer && this.#with(at, answer);
@@ -59,12 +59,12 @@ export class Folded {
   }
 
   /** Undefined where the object is neither the resource nor belongs to it. */
-  #with(at: ObjectAt, answer: KubernetesObject): SeenResource | undefined {
+  #with(at: ObjectAt, answer: KubernetesObject): ViewedResource | undefined {
     const { resource, owned } = this.#seen;
     if (this.isResource(at)) return observationOf(this.#definition, answer, owned);
     const owns = (this.#definition.owns ?? []) as readonly OwnedType<unknown>[];
     const its = owns.find((each) => isSameType(each, at.type));
-    if (its === undefined || ownerKeyOf(this.#type, its, answer) !== keyOf(resource.metadata))
+    if (its === undefined || ownerKeyByType(this.#type, its, answer) !== keyOf(resource.metadata))
       return undefined;
     const view = ownedView(its, answer);
     const others = owned.filter(({ uid }) => uid !== answer.metadata.uid);

@@ -1,7 +1,7 @@
 import type { Observation } from '../src/controllers/pod-set/decide.ts';
 import type { PodView } from '../src/controllers/pod-set/pod.ts';
 import type { PodSetObjects, Written } from './pod-set-objects.ts';
-import type { StepContext } from './reconciler.ts';
+import type { AttemptContext } from './reconciler.ts';
 
 /** After this time, a Pod is read again before it is deleted. With the way of the DELETE, it is less than a second. */
 const FRESH_MS = 750;
@@ -10,7 +10,7 @@ const LISTED_MAX = 2_000;
 
 type PodsByUid = ReadonlyMap<string, PodView>;
 
-interface Request extends Pick<StepContext<Observation>, 'now' | 'watched'> {
+interface Request extends Pick<AttemptContext<Observation>, 'now' | 'watched'> {
   readonly before: Observation;
   readonly objects: Pick<PodSetObjects, 'listPods'>;
 }

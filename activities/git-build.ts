@@ -36,7 +36,7 @@ import { isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { refusalIn } from './step-run.ts';
 import { changeOf } from './overridden.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
 import { refusalOfPods } from './refused-pods.ts';
 import { Sharers } from './sharers.ts';
 
@@ -60,7 +60,7 @@ export function gitBuildReconciler(
   return { controller: gitBuild(options), observe, look, withRefusal, perform };
 
   /** Lists Jobs before Pods: a Job that is gone by then creates no Pod that the list would miss. */
-  async function observe({ ref }: StepContext): Promise<Observation> {
+  async function observe({ ref }: AttemptContext): Promise<Observation> {
     const { namespace, uid } = ref;
     const object = await kube.get({ ...ref, type: BUILDS });
     // Another build may have the name now.
@@ -74,7 +74,7 @@ export function gitBuildReconciler(
     return { build, jobs, pods: await kube.list({ ...own, type: PODS }, podView) };
   }
 
-  async function look(asked: BuildObserve, seen: Observation, { ref }: StepContext): Promise<Observation> {
+  async function look(asked: BuildObserve, seen: Observation, { ref }: AttemptContext): Promise<Observation> {
     switch (asked.what) {
       case 'node': {
         const state = nodeState(await kube.get({ type: NODES, name: asked.node }));
@@ -110,7 +110,7 @@ export function gitBuildReconciler(
     return jobView(object) ?? (isOwn ? 'altered' : 'foreign');
   }
 
-  async function perform(step: BuildStep, seen: Observation, { ref }: StepContext): Promise<Done> {
+  async function perform(step: BuildStep, seen: Observation, { ref }: AttemptContext): Promise<Done> {
     if (step.do === 'updateStatus') return write(step, seen, ref);
     try {
       return await write(step, { ...seen, refusal: undefined }, ref);

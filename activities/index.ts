@@ -4,7 +4,7 @@ import {
   isRest,
   type Observe,
   type Step,
-  type StepResult,
+  type StepReport,
 } from '../src/contract/decision.ts';
 import { activityInfo } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
@@ -15,8 +15,14 @@ import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
-import { type Execution, type Known, type Memory, Superseding, Undelivered } from './run-memory.ts';
-import { PartlyDone, type Reconciler, type StepContext } from './reconciler.ts';
+import {
+  type Execution,
+  type KnownObservation,
+  type Memory,
+  Superseding,
+  Undelivered,
+} from './run-memory.ts';
+import { PartlyDone, type Reconciler, type AttemptContext } from './reconciler.ts';
 import { StepRun, type StepEnd } from './step-run.ts';
 
 /** All activities, by the names that workflows call them by. @param reconcilers by the names of their controllers */
@@ -35,7 +41,7 @@ export function dispatching(byController: Readonly<Record<string, StepActivities
   const names = new Set(Object.values(byController).flatMap((activities) => Object.keys(activities)));
   const dispatch =
     (name: string) =>
-    async (input: StepInput): Promise<StepResult> => {
+    async (input: StepInput): Promise<StepReport> => {
       const { controller } = input.ref;
       const activity = byController[controller]?.[name];
       if (activity === undefined) throw new Error(`controller ${controller} has no step ${name}`);
@@ -54,7 +60,7 @@ export interface ReconcileDependencies {
   readonly log: Logger;
 }
 
-export type StepActivity = (input: StepInput) => Promise<StepResult>;
+export type StepActivity = (input: StepInput) => Promise<StepReport>;
 export type StepActivities = Readonly<Record<string, StepActivity>>;
 
 /** The step activities of one controller by their names, with `observe` among them. */
@@ -86,7 +92,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     this.#regarding = kindOf(reconciler.controller.primary.type);
   }
 
-  async perform(name: string, input: StepInput): Promise<StepResult> {
+  async perform(name: string, input: StepInput): Promise<StepReport> {
     const { ref, results } = input;
     const { log, recorder } = this.#dependencies;
     const execution = executionOf(input);
@@ -116,7 +122,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     { ref, refusal, results, unknownUntilMs }: StepInput,
     { runId }: Execution,
     superseded: AbortSignal,
-  ): StepContext<O> {
+  ): AttemptContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
     const { activityType, attempt, startToCloseTimeoutMs } = activityInfo();
     // Of the attempts before this one, the outcome is not known.
@@ -141,10 +147,10 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
   /** The step gets what was known, and leaves what it knows. */
   async #remembering(
     execution: Execution,
-    step: (known: Known<O> | undefined) => Promise<StepEnd<O>>,
+    step: (known: KnownObservation<O> | undefined) => Promise<StepEnd<O>>,
   ): Promise<StepEnd<O>> {
     const { memory } = this.#dependencies;
-    const end = await step(memory.take(execution) as Known<O> | undefined);
+    const end = await step(memory.take(execution) as KnownObservation<O> | undefined);
     // What was known before a rest says nothing about what happens meanwhile.
     if (isRest(end.next)) memory.rest(execution);
     else memory.keep(execution, end.known);
@@ -175,7 +181,7 @@ function executionOf({ ref, changes }: StepInput): Execution {
 }
 
 /** As history has it. */
-function resultOf({ did, next, refusal, unknownUntilMs }: StepEnd<unknown>): StepResult {
+function resultOf({ did, next, refusal, unknownUntilMs }: StepEnd<unknown>): StepReport {
   return {
     ...{ did, next },
     ...(refusal && { refusal }),

@@ -1,18 +1,18 @@
-import { isStep, type Decision, type Step } from '../src/contract/decision.ts';
+import { isStep, type NextStep, type Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { fieldsOf, listOf, textOf, type Fields } from '../src/controllers/fields.ts';
 import { MANAGED_BY } from '../src/controllers/kinds.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
 /** Whether the next decision is the step again. Its reason and its number of writes tell that it makes progress. */
-export function isSameStep(step: Step, decision: Decision): boolean {
+export function isSameStep(step: Step, decision: NextStep): boolean {
   if (!isStep(decision)) return false;
   const { do: name, because, writes } = decision;
   return name === step.do && because === step.because && writes === step.writes;
 }
 
 /** Whether a step was in vain: its write was changed on the way, and the step is needed again. */
-export function isInVain(step: Step, changed: string | undefined, decision: Decision): boolean {
+export function isInVain(step: Step, changed: string | undefined, decision: NextStep): boolean {
   return changed !== undefined && isSameStep(step, decision);
 }
 

@@ -1,6 +1,6 @@
-import type { OwnedType, Place, WatchedType } from '../src/api/watched.ts';
+import type { OwnedType, NamespacedName, WatchedType } from '../src/api/watched.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import { ownedView, ownerKeyOf, type OwnedView } from '../src/controllers/defined/viewed.ts';
+import { ownedView, ownerKeyByType, type OwnedView } from '../src/controllers/defined/viewed.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { listWatched, readWatched } from './watched.ts';
@@ -17,13 +17,13 @@ export async function readOwned(
   owned: OwnedType<unknown>,
   { type, ref: { namespace, name } }: Owner,
 ): Promise<readonly OwnedView[]> {
-  const place: Place = { name, ...(type.namespaced && { namespace }) };
+  const place: NamespacedName = { name, ...(type.namespaced && { namespace }) };
   const objects =
-    owned.at === undefined
+    owned.nameFor === undefined
       ? await listWatched(client, owned, place.namespace)
-      : [await readWatched(client, owned, owned.at(place))];
+      : [await readWatched(client, owned, owned.nameFor(place))];
   return objects
     .filter((object) => object !== undefined)
-    .filter((object) => ownerKeyOf(type, owned, object) === keyOf(place))
+    .filter((object) => ownerKeyByType(type, owned, object) === keyOf(place))
     .flatMap((object) => ownedView(owned, object) ?? []);
 }

@@ -3,7 +3,7 @@ import type { ResourceRef } from '../src/contract/resource.ts';
 import { PODS } from '../src/controllers/kinds.ts';
 import { isAvailable } from '../src/controllers/pod-set/decide.ts';
 import {
-  controllerReference,
+  podSetReference,
   desiredPod,
   podView,
   selectorFor,
@@ -13,7 +13,7 @@ import { POD_SETS, podSetView, type PodSetView } from '../src/controllers/pod-se
 import type { StatusPatch } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { found, isOf } from '../src/kubernetes/errors.ts';
-import { kubeOf, type Kube, type ObjectAt } from '../src/kubernetes/kube.ts';
+import { kubeOf, type ObjectClient, type ObjectAt } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 
 const READ_ONE_BY_ONE_MAX = 16;
@@ -28,7 +28,7 @@ export interface Written {
 
 /** The API calls about one PodSet and its Pods. Each throws ApiError. */
 export class PodSetObjects {
-  readonly #kube: Kube;
+  readonly #kube: ObjectClient;
   readonly #ref: ResourceRef;
 
   constructor(client: KubernetesClient, ref: ResourceRef) {
@@ -115,7 +115,7 @@ export class PodSetObjects {
   }
 
   async adopt(pod: PodView): Promise<Written> {
-    return this.#setOwners(pod, [...(await this.#otherOwners(pod)), controllerReference(this.#ref)]);
+    return this.#setOwners(pod, [...(await this.#otherOwners(pod)), podSetReference(this.#ref)]);
   }
 
   async release(pod: PodView): Promise<Written> {

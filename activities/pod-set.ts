@@ -27,7 +27,7 @@ import { AT_ONCE, inBatches, SLOWLY, type Batching } from './batches.ts';
 import { FreshPods } from './fresh-pods.ts';
 import { podNames } from './pod-names.ts';
 import { PodSetObjects, type Written } from './pod-set-objects.ts';
-import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
+import { PartlyDone, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
 
 /** A step makes no more writes than these, and begins none later than that; the next one goes on. */
 const WRITES_MAX = 150;
@@ -43,7 +43,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   return { controller, observe, look, confirm, withRefusal, perform };
 
   /** The Pods first: a PodSet that is not being deleted after they were listed has not orphaned them just so. */
-  async function observe({ ref, now }: StepContext): Promise<Observation> {
+  async function observe({ ref, now }: AttemptContext): Promise<Observation> {
     const objects = new PodSetObjects(client, ref);
     const asOfMs = now();
     // A selector with too long a value is refused, and no Pod has such a label.
@@ -51,7 +51,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     return { podSet: await objects.readPodSet(), pods, lookedFor: [], asOfMs };
   }
 
-  async function look({ names }: Look, before: Observation, { ref }: StepContext): Promise<Observation> {
+  async function look({ names }: Look, before: Observation, { ref }: AttemptContext): Promise<Observation> {
     const found = await new PodSetObjects(client, ref).readPods(names);
     return { ...withChanged(before, found), lookedFor: [...before.lookedFor, ...names] };
   }
@@ -61,7 +61,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
    * are given to new ones as long as the status does not name them: to create one again meets AlreadyExists. A status with
    * all the names that it may have promises neither.
    */
-  async function confirm(step: PodSetStep, view: Observation, { ref }: StepContext) {
+  async function confirm(step: PodSetStep, view: Observation, { ref }: AttemptContext) {
     if (step.do === 'updateStatus') return view;
     if (step.do !== 'createPods' || view.podSet === 'gone') return undefined;
     if (view.podSet.status.podNames.length >= NAMED_MAX) return undefined;
@@ -84,7 +84,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
   function perform(
     step: PodSetStep,
     before: Observation,
-    context: StepContext<Observation>,
+    context: AttemptContext<Observation>,
   ): Promise<Performed<Observation>> {
     // Whether it fails is found out anew.
     const { podSet, pods, lookedFor, asOfMs } = before;
@@ -108,7 +108,7 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
 }
 
 /** A step, and what it is performed with. */
-interface About extends StepContext<Observation> {
+interface About extends AttemptContext<Observation> {
   readonly objects: PodSetObjects;
   readonly before: Observation;
 }

@@ -8,7 +8,7 @@ import { ApiError } from '../src/kubernetes/errors.ts';
  *
  * @typeParam O what `decide` is asked with
  */
-export interface StepContext<O = unknown> {
+export interface AttemptContext<O = unknown> {
   readonly ref: ResourceRef;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -70,9 +70,9 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    * @param view of the watcher, from which what need not be read may be taken: where a write fails unless it is the object that the
    *   watcher saw. Given where there is no `confirm`, and one is watched @throws ApiError
    */
-  observe(context: StepContext<O>, view?: O): Promise<O>;
+  observe(context: AttemptContext<O>, view?: O): Promise<O>;
   /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
-  look?(asked: L, observation: O, context: StepContext<O>): Promise<O | undefined>;
+  look?(asked: L, observation: O, context: AttemptContext<O>): Promise<O | undefined>;
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. The view itself: nothing was read, and the
@@ -81,15 +81,15 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    *
    * @throws ApiError
    */
-  confirm?(step: S, view: O, context: StepContext<O>): Promise<O | undefined>;
+  confirm?(step: S, view: O, context: AttemptContext<O>): Promise<O | undefined>;
   /** What is known, with a refusal that another process has met. Only where `decide` considers refusals. */
   withRefusal?(observation: O, refusal: Refusal): O;
   /** Whether the step changes something outside of the cluster, so that it cannot be rehearsed. Default: none does. */
   isExternal?(step: string): boolean;
   /** Performs one step. Safe to repeat. @throws ApiError */
-  perform(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
+  perform(step: S, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
   /** The same by dry runs, before a step is repeated whose writes something changes. @throws ApiError */
-  rehearse?(step: S, observation: O, context: StepContext<O>): Promise<Performed<O>>;
+  rehearse?(step: S, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
 }
 
 /** The error of a step that had done something before. What it did must not be lost. */

@@ -1,12 +1,12 @@
 import type { Cause } from '../src/contract/cause.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { startOf } from '../src/contract/text.ts';
+import { truncate } from '../src/contract/text.ts';
 import { fieldsOf, textOf } from '../src/controllers/fields.ts';
 import { redacted } from '../src/contract/redacted.ts';
 import type { JobView } from '../src/controllers/git-build/views.ts';
 import { EVENTS } from '../src/controllers/kinds.ts';
 import { causeOfRefusal } from '../src/contract/refusal.ts';
-import type { Kube } from '../src/kubernetes/kube.ts';
+import type { ObjectClient } from '../src/kubernetes/kube.ts';
 
 /** The Job controller records fewer of one Job in an hour: client-go limits them to 25, and one in five minutes. */
 const EVENTS_MAX = 50;
@@ -14,7 +14,7 @@ const WORDS_MAX = 700;
 
 /** Why the Pods of a Job are refused, in the server's words, from the newest Event about it. @throws ApiError */
 export async function refusalOfPods(
-  kube: Pick<Kube, 'list'>,
+  kube: Pick<ObjectClient, 'list'>,
   namespace: string,
   { uid }: JobView,
 ): Promise<Cause | 'none'> {
@@ -37,5 +37,5 @@ function wordsIn(event: KubernetesObject): string {
   const words = redacted(textOf(event['note']) ?? '')
     .replace(/^(\(combined from similar events\): )?Error creating: /, '')
     .replace(/^pods? "[^"]*" is (forbidden|invalid): /i, '');
-  return startOf(words, WORDS_MAX);
+  return truncate(words, WORDS_MAX);
 }

@@ -3,7 +3,7 @@ import { addedUp, type Action } from '../src/contract/decision.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** An observation, and where it comes from: what the watcher saw may lag behind what is live. */
-export interface Known<O = unknown> {
+export interface KnownObservation<O = unknown> {
   readonly observation: O;
   readonly source: 'watch' | 'live';
 }
@@ -24,7 +24,7 @@ const RUNS_MAX = 500;
 interface Remembered {
   readonly changes: number;
   /** Undefined: a step is in progress with it, or has failed, or has nothing to leave. */
-  readonly known: Known | undefined;
+  readonly known: KnownObservation | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ interface Remembered {
  */
 export class Memory {
   /** By workflow id: what the watcher saw when it started or signalled the run. */
-  readonly #views: LRUCache<string, Known>;
+  readonly #views: LRUCache<string, KnownObservation>;
   /** By run id: what the last step left. */
   readonly #runs: LRUCache<string, Remembered>;
 
@@ -54,7 +54,7 @@ export class Memory {
    * the next signal. The watcher's view counts for a run that begins, or goes on after a rest: of one that works it may
    * lack the latest writes.
    */
-  take(execution: Execution): Known | undefined {
+  take(execution: Execution): KnownObservation | undefined {
     const { workflowId, runId, changes } = execution;
     const view = this.#views.get(workflowId);
     const remembered = this.#runs.get(runId);
@@ -69,7 +69,7 @@ export class Memory {
     this.#runs.delete(runId);
   }
 
-  keep({ runId, changes }: Execution, known: Known | undefined): void {
+  keep({ runId, changes }: Execution, known: KnownObservation | undefined): void {
     this.#runs.set(runId, { changes, known });
   }
 }

@@ -5,10 +5,10 @@ import { mayShare, sharedWith } from '../src/controllers/git-build/sharing.ts';
 import type { SpecOptions } from '../src/controllers/git-build/spec.ts';
 import { buildView, podView, type BuildView, type PodView } from '../src/controllers/git-build/views.ts';
 import { PODS } from '../src/controllers/kinds.ts';
-import type { Kube } from '../src/kubernetes/kube.ts';
+import type { ObjectClient } from '../src/kubernetes/kube.ts';
 
-export interface Watched {
-  readonly kube: Pick<Kube, 'list'>;
+export interface SharedScope {
+  readonly kube: Pick<ObjectClient, 'list'>;
   /** Those that the operator watches. Empty: all. */
   readonly namespaces: readonly string[];
   readonly options: SpecOptions;
@@ -38,11 +38,11 @@ interface Reading {
  * One reading serves all who asked before it began, so a burst of deletions takes a few.
  */
 export class Sharers {
-  readonly #watched: Watched;
+  readonly #watched: SharedScope;
   #last: Promise<unknown> = Promise.resolve();
   #next: Reading | undefined;
 
-  constructor(watched: Watched) {
+  constructor(watched: SharedScope) {
     this.#watched = watched;
   }
 

@@ -1,21 +1,21 @@
 import {
-  type Decision,
+  type NextStep,
   type DecisionEvent,
   type Action,
   isObserve,
   isRest,
   isStep,
-  nextOf,
+  nextInHistory,
   type Observe,
   type Refusal,
   type Step,
-  type StepResult,
+  type StepReport,
 } from '../src/contract/decision.ts';
 import { ATTEMPT_MAX_MS } from '../src/contract/run.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
-import type { Known } from './run-memory.ts';
+import type { KnownObservation } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';
-import { PartlyDone, type Performed, type Reconciler, type StepContext } from './reconciler.ts';
+import { PartlyDone, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
 
 /** How often a step observes again at once after a conflict; then Temporal's backoff takes over. */
 const CONFLICTS_MAX = 4;
@@ -23,9 +23,9 @@ const CONFLICTS_MAX = 4;
 const LOOKS_MAX = 20;
 
 /** What came of one step activity. */
-export interface StepEnd<O> extends StepResult {
+export interface StepEnd<O> extends StepReport {
   /** For the step that follows; undefined: it has to observe. */
-  readonly known: Known<O> | undefined;
+  readonly known: KnownObservation<O> | undefined;
   readonly events: readonly DecisionEvent[];
 }
 
@@ -39,8 +39,8 @@ interface FailedEnd<O, S extends Step, L extends Observe> {
 }
 
 interface Decided<O, S extends Step, L extends Observe> {
-  readonly known: Known<O>;
-  readonly decision: Decision<S, L>;
+  readonly known: KnownObservation<O>;
+  readonly decision: NextStep<S, L>;
 }
 
 /**
@@ -49,11 +49,11 @@ interface Decided<O, S extends Step, L extends Observe> {
  */
 export class StepRun<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
-  readonly #context: StepContext<O>;
+  readonly #context: AttemptContext<O>;
   #unknownUntilMs: number | undefined;
   #isPastKnown = false;
 
-  constructor(reconciler: Reconciler<O, S, L>, context: StepContext<O>) {
+  constructor(reconciler: Reconciler<O, S, L>, context: AttemptContext<O>) {
     this.#reconciler = reconciler;
     this.#context = context;
     this.#unknownUntilMs = context.unknownUntilMs;
@@ -63,7 +63,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
    * @param name of the step, or `observe`: then nothing is written
    * @throws ApiError
    */
-  async perform(name: string, from: Known<O> | undefined): Promise<StepEnd<O>> {
+  async perform(name: string, from: KnownObservation<O> | undefined): Promise<StepEnd<O>> {
     // A view that cannot be confirmed only says that a run is needed. The latest one helps to observe.
     const isUsable = from?.source === 'live' || this.#reconciler.confirm !== undefined;
     let known = isUsable ? from : undefined;
@@ -88,7 +88,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     }
   }
 
-  async #observe(view?: O): Promise<Known<O>> {
+  async #observe(view?: O): Promise<KnownObservation<O>> {
     const { refusal } = this.#context;
     const observation = await this.#reconciler.observe(this.#context, view);
     return { observation: refusal ? this.#withRefusal(observation, refusal) : observation, source: 'live' };
@@ -105,7 +105,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** Observes what the decision asks for until it is a step or a rest. */
-  async #decide(from: Known<O>): Promise<Decided<O, S, L>> {
+  async #decide(from: KnownObservation<O>): Promise<Decided<O, S, L>> {
     const { controller } = this.#reconciler;
     let known = from;
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
@@ -120,13 +120,13 @@ export class StepRun<O, S extends Step, L extends Observe> {
     throw new Error(`no decision after ${LOOKS_MAX} observations; this is a bug in the controller`);
   }
 
-  async #look(asked: L, { observation, source }: Known<O>): Promise<Known<O>> {
+  async #look(asked: L, { observation, source }: KnownObservation<O>): Promise<KnownObservation<O>> {
     const seen = await this.#reconciler.look?.(asked, observation, this.#context);
     return seen === undefined ? this.#observe() : { observation: seen, source };
   }
 
   /** Makes a view of the watcher as good as live. The same object: it suffices. Undefined: everything has to be observed. */
-  async #confirmed(step: S, { observation, source }: Known<O>): Promise<O | undefined> {
+  async #confirmed(step: S, { observation, source }: KnownObservation<O>): Promise<O | undefined> {
     return source === 'live' ? observation : this.#reconciler.confirm?.(step, observation, this.#context);
   }
 
@@ -204,11 +204,11 @@ export class StepRun<O, S extends Step, L extends Observe> {
   ): StepEnd<O> {
     // Record the event of a rest now, and that of a step after the step is done.
     const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
-    const next = nextOf(decision, this.#reconciler.controller.steps);
+    const next = nextInHistory(decision, this.#reconciler.controller.steps);
     return { ...{ did, next, known, events: [...events, ...ofRest] }, ...this.#unknown() };
   }
 
-  #unknown(): Pick<StepResult, 'unknownUntilMs'> {
+  #unknown(): Pick<StepReport, 'unknownUntilMs'> {
     return this.#unknownUntilMs === undefined ? {} : { unknownUntilMs: this.#unknownUntilMs };
   }
 
@@ -254,7 +254,7 @@ const REASONS = ['overridden', 'access-denied', 'namespace-terminating'] as cons
  */
 function isLeftToBackoff(
   { step, error, did }: Pick<FailedEnd<unknown, Step, Observe>, 'step' | 'error' | 'did'>,
-  decision: Decision,
+  decision: NextStep,
   wasRefusedBefore: boolean,
 ): boolean {
   if (did.length > 0) return false;

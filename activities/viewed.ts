@@ -19,7 +19,7 @@ import { authorsKube } from './authors-kube.ts';
 import { doStep } from './authors-step.ts';
 import { Folded } from './folded.ts';
 import { readOwned } from './owned.ts';
-import type { Performed, Reconciler, StepContext } from './reconciler.ts';
+import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
 import { readWatched } from './watched.ts';
 
 /** How the resources of a type that is not of `defineKind` are read, and how the steps of their controller are done. */
@@ -32,8 +32,8 @@ export function viewedReconciler(
     controller: viewedController(definition),
     isExternal: (step) => isExternal(definition, step),
     observe: ({ ref }) => objects.observe(ref),
-    ...(definition.trust === 'watch' && {
-      confirm: (step: AuthorsStep, view: ViewedObservation, { ref }: StepContext) =>
+    ...(Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all') && {
+      confirm: (step: AuthorsStep, view: ViewedObservation, { ref }: AttemptContext) =>
         objects.confirm(step, view, ref),
     }),
     perform: (step, before, context) => objects.perform(step, before, context),
@@ -66,9 +66,9 @@ class ViewedObjects {
     view: ViewedObservation,
     ref: ResourceRef,
   ): Promise<ViewedObservation | undefined> {
-    const basis = stepsOf(this.#definition)[step.do]?.basis ?? 'live';
-    if (basis === 'watch') return view;
-    if (basis === 'live' || view === 'gone') return undefined;
+    const { reads = 'all' } = stepsOf(this.#definition)[step.do] ?? {};
+    if (reads === 'cache') return view;
+    if (reads === 'all' || view === 'gone') return undefined;
     const object = await this.#read(ref);
     return object === undefined ? 'gone' : observationOf(this.#definition, object, view.owned);
   }
@@ -76,7 +76,7 @@ class ViewedObjects {
   perform(
     step: AuthorsStep,
     before: ViewedObservation,
-    context: StepContext,
+    context: AttemptContext,
   ): Promise<Performed<ViewedObservation>> {
     if (before === 'gone') throw new Error(`step ${step.do} was decided without a resource; this is a bug`);
     const external = isExternal(this.#definition, step.do);

@@ -1,4 +1,4 @@
-import type { Place, WatchedType } from '../src/api/watched.ts';
+import type { NamespacedName, WatchedType } from '../src/api/watched.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { isListed } from '../src/controllers/defined/viewed.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
@@ -15,7 +15,7 @@ const how = { timeoutMs: REQUEST_TIMEOUT_MS };
 export async function readWatched(
   client: KubernetesClient,
   type: WatchedType,
-  { namespace, name }: Place,
+  { namespace, name }: NamespacedName,
 ): Promise<KubernetesObject | undefined> {
   const { fieldSelector, metadataOnly } = type;
   if (!isListed(type))

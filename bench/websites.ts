@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { bounded } from '../src/bounded.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { DEPLOYMENTS, SERVICES } from '../src/api/built-in.ts';
-import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 import { TestCluster } from '../test/support/cluster.ts';
 
 /*
@@ -70,7 +70,7 @@ async function readyWebsites(): Promise<number> {
   return websites.filter(isReady).length;
 }
 
-async function list<T = KubernetesObject>(type: ResourceType): Promise<readonly T[]> {
+async function list<T = KubernetesObject>(type: PathType): Promise<readonly T[]> {
   const path = resourcePath(type, { namespace });
   return (await cluster.client.request<{ items: T[] }>({ method: 'GET', path })).items;
 }

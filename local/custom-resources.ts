@@ -3,7 +3,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { Definition } from '../src/program/generate/definition.ts';
-import { applyManifest, resourcesIn, type Manifest } from './manifests.ts';
+import { applyManifest, apiResources, type Manifest } from './manifests.ts';
 
 const FIELD_MANAGER = 'durable-operator-crds';
 const WITHIN_MS = 60_000;
@@ -68,7 +68,7 @@ async function isServed(cluster: KubernetesClient, manifest: Manifest): Promise<
   const { group, names, versions } = Definition.parse(manifest).spec;
   const type = { group, version: versions[0]?.name ?? '', plural: names.plural };
   try {
-    const resources = await resourcesIn(cluster, type);
+    const resources = await apiResources(cluster, type);
     if (!resources.some(({ name }) => name === type.plural)) return false;
     await cluster.request({ method: 'GET', path: resourcePath(type), query: { limit: 1 } });
     return true;

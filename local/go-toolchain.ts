@@ -48,7 +48,7 @@ export async function requireGo(folder: string, reasons: readonly string[] = [])
 }
 
 /** Programs of one folder in tools/. */
-export interface Build {
+export interface GoBuildRequest {
   readonly folder: string;
   /** The absolute path of each program. */
   readonly targets: ReadonlyMap<ProgramName, string>;
@@ -62,7 +62,7 @@ export interface Build {
  *
  * @throws BuildFailed, or an AbortError if the signal is aborted
  */
-export async function goBuild({ folder, targets, workDir, signal }: Build): Promise<void> {
+export async function goBuild({ folder, targets, workDir, signal }: GoBuildRequest): Promise<void> {
   const unfinished = join(workDir, `unfinished-${randomBytes(6).toString('hex')}`);
   const logFile = join(workDir, `build-${folder}.log`);
   await mkdir(unfinished, { recursive: true });
@@ -94,7 +94,7 @@ async function buildArguments(names: readonly ProgramName[], output: string): Pr
 /** Runs go with its output in the log file. @returns its exit code, or null after a signal */
 async function runGo(
   args: readonly string[],
-  { folder, logFile, signal }: Pick<Build, 'folder' | 'signal'> & { readonly logFile: string },
+  { folder, logFile, signal }: Pick<GoBuildRequest, 'folder' | 'signal'> & { readonly logFile: string },
 ): Promise<number | null> {
   const log = await open(logFile, 'w');
   try {

@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 
 const Manifest = z.looseObject({
   apiVersion: z.string(),
@@ -22,7 +22,7 @@ export interface Manifest {
 
 /** A manifest, and the object that the API server has made of it. */
 export interface AppliedManifest {
-  readonly type: ResourceType;
+  readonly type: PathType;
   readonly manifest: Manifest;
   readonly object: KubernetesObject;
   /** By the clock of `performance`. */
@@ -74,9 +74,9 @@ export async function applyManifest(
 export async function typeOf(
   client: KubernetesClient,
   { apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>,
-): Promise<ResourceType> {
+): Promise<PathType> {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
-  const resources = await resourcesIn(client, { group, version });
+  const resources = await apiResources(client, { group, version });
   const found = resources.find((resource) => resource.kind === kind && !resource.name.includes('/'));
   if (found === undefined) throw new Error(`the API server does not know ${apiVersion} ${kind}`);
   return { group, version, plural: found.name };
@@ -85,9 +85,9 @@ export async function typeOf(
 const ApiResources = z.object({ resources: z.array(z.object({ name: z.string(), kind: z.string() })) });
 
 /** The resources of a version of an API group. @throws ApiError: `api-missing` if there is none */
-export async function resourcesIn(
+export async function apiResources(
   client: KubernetesClient,
-  { group, version }: Omit<ResourceType, 'plural'>,
+  { group, version }: Omit<PathType, 'plural'>,
 ): Promise<{ name: string; kind: string }[]> {
   const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   return ApiResources.parse(await client.request({ method: 'GET', path })).resources;

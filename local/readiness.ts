@@ -13,7 +13,7 @@ import type { ServerName } from './server-pins.ts';
 import { ServerFailed, type Servers } from './servers.ts';
 import { apiServerUrl, etcdUrl, LOOPBACK, type StackLayout, type StackPorts } from './stack-folder.ts';
 
-export interface Starting {
+export interface StartingStack {
   readonly layout: StackLayout;
   readonly ports: StackPorts;
   readonly servers: Servers;
@@ -24,7 +24,7 @@ export interface Starting {
  *
  * @throws ServerFailed after 60 s, or as soon as any server of the stack has ended
  */
-export async function serverReady(name: ServerName, starting: Starting): Promise<void> {
+export async function serverReady(name: ServerName, starting: StartingStack): Promise<void> {
   const { layout, ports, servers } = starting;
   const until = (probe: Probe) => waitUntil({ name, servers }, probe);
   switch (name) {

@@ -3,7 +3,7 @@ import type { Binaries } from './build.ts';
 import { ADMIN, writeClusterFiles, writeKubeconfigs } from './cluster-files.ts';
 import { applyManifest } from './manifests.ts';
 import { lastLines } from './program-output.ts';
-import { asAdmin, serverReady, type Starting } from './readiness.ts';
+import { asAdmin, serverReady, type StartingStack } from './readiness.ts';
 import { SERVER_ARGUMENTS, SIMULATED_NODE, type CommandContext } from './server-commands.ts';
 import type { ServerName } from './server-pins.ts';
 import { ServerFailed, Servers, type Launch, type WhenEnded } from './servers.ts';
@@ -89,7 +89,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 /** A stack with its folder and its ports. */
-interface Prepared extends CommandContext, Starting {
+interface Prepared extends CommandContext, StartingStack {
   readonly options: StackOptions;
   readonly report: (message: string) => void;
   readonly stop: () => Promise<void>;

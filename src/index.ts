@@ -1,5 +1,5 @@
 import { definedIn } from './program/defined.ts';
-import { operator as operatorOf, type Operator } from './program/operator.ts';
+import { operatorProgram, type Operator } from './program/operator.ts';
 import type { AnyDefinition } from './controllers/defined/definition.ts';
 
 /*
@@ -24,6 +24,7 @@ export interface OperatorDefinition {
  * @example
  * await operator({ name: 'bucket-operator', controllers: [bucket] }).main();
  */
-export function operator({ name, controllers }: OperatorDefinition): Operator {
-  return operatorOf({ name, controllers: controllers.map((each) => definedIn(each, name)) });
+export function operator(definition: OperatorDefinition): Operator {
+  const { name, controllers } = definition;
+  return operatorProgram({ name, controllers: controllers.map((each) => definedIn(each, name)) });
 }

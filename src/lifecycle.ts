@@ -1,4 +1,4 @@
-import type { TaskQueuePollers, WatcherState } from './contract/telemetry.ts';
+import type { PollerGauge, WatcherState } from './contract/telemetry.ts';
 import type { Health } from './observability/health.ts';
 import type { StateSource } from './observability/observability.ts';
 import type { TaskQueueWatch } from './temporal/task-queue.ts';
@@ -61,7 +61,7 @@ export class Lifecycle implements StateSource {
     return this.#watching?.watcher.state;
   }
 
-  pollers(): readonly TaskQueuePollers[] {
+  pollers(): readonly PollerGauge[] {
     return this.#watching?.taskQueue?.pollers ?? [];
   }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import { durableOperator } from './durable-operator.ts';
-import { operator } from './program/operator.ts';
+import { operatorProgram } from './program/operator.ts';
 
-await operator(durableOperator).main();
+await operatorProgram(durableOperator).main();

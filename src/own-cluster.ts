@@ -1,5 +1,5 @@
 import type { Config } from './config/config.ts';
-import type { Cluster } from './contract/cluster.ts';
+import type { ClusterIdentity } from './contract/cluster.ts';
 import type { KubernetesClient } from './kubernetes/client.ts';
 import { clusterUid } from './kubernetes/cluster-uid.ts';
 import { persistently, type Persistence } from './persistently.ts';
@@ -10,7 +10,7 @@ export interface OwnClusterRequest extends Persistence {
 }
 
 /** Which cluster the operator is for; waits for an API server that cannot be reached. @throws AbortError */
-export async function ownCluster(request: OwnClusterRequest): Promise<Cluster> {
+export async function ownCluster(request: OwnClusterRequest): Promise<ClusterIdentity> {
   const { name } = request.config.cluster;
   const isForSome = request.config.reconciliation.namespaces.length > 0;
   // Where it has a name, it asks for nothing that a Role in its namespaces does not allow.

@@ -4,7 +4,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { clusterIn, textsToPublish } from './config/published.ts';
 import type { Options } from './config/config.ts';
 import type { ProgramNames } from './config/options.ts';
-import { isOfOtherCluster, labelOfCluster, type Cluster } from './contract/cluster.ts';
+import { isOfOtherCluster, labelOfCluster, type ClusterIdentity } from './contract/cluster.ts';
 import { ConfigurationError } from './contract/configuration-error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { LeaseLocation } from './kubernetes/lease.ts';
@@ -23,7 +23,7 @@ export interface Publishing {
   /** The Temporal namespace. */
   readonly namespace: string;
   readonly taskQueue: string;
-  readonly cluster: Cluster;
+  readonly cluster: ClusterIdentity;
   readonly program: ProgramNames;
   readonly config: Options;
   /** Undefined: without leader election. */

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../src/contract/object.ts';
 import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../src/controllers/git-build/resource.ts';
 import { POD_SET_KIND, POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 import { outputOf } from '../local/program-output.ts';
 import { applyManifest } from '../local/manifests.ts';
 import { CLUSTER_ROLES, NAMESPACES, TestCluster, uniqueName, type Manifest } from './support/cluster.ts';
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 /** What the server answers to a resource that it is only asked about. */
-async function tried<T>(type: ResourceType, manifest: Manifest): Promise<T> {
+async function tried<T>(type: PathType, manifest: Manifest): Promise<T> {
   const path = resourcePath(type, { namespace });
   return cluster.client.request<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: manifest });
 }

@@ -1,5 +1,6 @@
 import type { ZodObject } from 'zod';
-import type { Outcome } from '../src/api/next.ts';
+import type { Decision } from '../src/api/next.ts';
+import { millisecondsIn } from '../src/contract/duration.ts';
 import { bound } from '../src/controllers/defined/bound.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { canonicalText } from '../src/controllers/fields.ts';
@@ -42,8 +43,9 @@ export function checked(its: AnyDefinition, given: object = {}): Checked {
 function withOptions(its: AnyDefinition, given: object): AnyDefinition {
   const schema = its.options as ZodObject | undefined;
   const options = schema?.parse(given) ?? {};
-  let made: { readonly use: unknown } | undefined;
-  return bound(its, { options, use: () => (made ??= { use: its.use?.(options) as unknown }).use });
+  let made: { readonly clients: unknown } | undefined;
+  const clients = () => (made ??= { clients: its.clients?.(options) as unknown }).clients;
+  return bound(its, { options, clients });
 }
 
 function pureOf(its: AnyDefinition, member: string, onRead: () => void): Decides {
@@ -104,15 +106,20 @@ function refuse(what: string, source: string, instead: string): never {
 function checkUsable(answer: unknown, { resource }: Facts, { finalizer }: AnyDefinition): void {
   if (!('is' in Object(answer)))
     throw new Violation(`decide answers ${JSON.stringify(answer)}, and not with one of next.…`);
-  const outcome = answer as Outcome;
+  const outcome = answer as Decision;
   if (outcome.is === 'converged' && resource.isBeingDeleted && finalizer !== undefined)
     throw new Violation(
-      `the resource is being deleted, and decide answers next.converged: only next.released lets go of ${finalizer}`,
+      `the resource is being deleted, and decide answers next.converged: only next.removeFinalizer lets go of ${finalizer}`,
     );
-  if (outcome.is === 'wait' && !(outcome.atMostMs > 0 && outcome.atMostMs <= WAIT_MAX_MS))
+  if (outcome.is === 'wait' && !isBound(outcome.recheckAfter))
     throw new Violation(
-      `it waits for ${outcome.what} without a bound (${String(outcome.atMostMs)}): no watch may show it, so give next.wait at most a day, in milliseconds`,
+      `it waits for ${outcome.what} without a bound (${outcome.recheckAfter}): no watch may show it, so give next.wait a recheckAfter such as "30s", at most a day`,
     );
+}
+
+function isBound(recheckAfter: string): boolean {
+  const ms = millisecondsIn(recheckAfter) ?? 0;
+  return ms > 0 && ms <= WAIT_MAX_MS;
 }
 
 function frozen<T>(value: T): T {

@@ -1,6 +1,6 @@
 import { isKind } from '../src/api/controller.ts';
-import type { Outcome } from '../src/api/next.ts';
-import type { Facts } from '../src/api/step.ts';
+import type { Decision } from '../src/api/next.ts';
+import type { DecisionContext } from '../src/api/step.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
@@ -9,7 +9,7 @@ import { resourceOf } from '../src/controllers/defined/view.ts';
 import { checked } from './checked.ts';
 
 /** A resource, as far as a decision depends on it. */
-export interface Given {
+export interface GivenResource {
   /** As somebody writes it: defaults are added. Default: `{}`. */
   readonly spec?: object;
   readonly status?: object;
@@ -20,25 +20,25 @@ export interface Given {
 
 /** What was decided, to be compared: `{ do: 'provision', because: 'there is no bucket' }`. */
 export type Decided =
-  | { readonly do: 'converged' | 'released'; readonly because: string; readonly notReady?: object }
-  | { readonly do: 'wait'; readonly for: string; readonly atMostMs: number; readonly cause?: object }
+  | { readonly do: 'converged' | 'removeFinalizer'; readonly because: string; readonly notReady?: object }
+  | { readonly do: 'wait'; readonly for: string; readonly recheckAfter: string; readonly cause?: object }
   | {
       readonly do: 'stalled';
-      readonly code: string;
-      readonly because: string;
+      readonly reason: string;
+      readonly message: string;
       readonly advice: readonly Advice[];
-      readonly atMostMs?: number;
+      readonly recheckAfter?: string;
     }
   | { readonly do: 'record'; readonly because: string; readonly status: object }
   | { readonly do: string; readonly because: string; readonly data?: unknown };
 
 type ObservedIn<D extends AnyDefinition> =
-  Parameters<NonNullable<D['decide']>>[0] extends Facts<unknown, unknown, infer Observed>
+  Parameters<NonNullable<D['decide']>>[0] extends DecisionContext<unknown, unknown, infer Observed>
     ? Observed
     : unknown;
 
 /** What a decision may depend on besides. */
-export interface Besides {
+export interface DecisionInputs {
   /** Milliseconds since the epoch. Default: 0. */
   readonly nowMs?: number;
   /** The views of the objects of `owns`. Default: none. */
@@ -53,9 +53,9 @@ export interface Decisions<Observed> {
    * @param observed what `observe` would have read
    * @throws Error where the spec is not valid, or the controller is not pure
    */
-  readonly of: (resource: Given, observed: Observed, besides?: Besides) => Decided;
+  readonly of: (resource: GivenResource, observed: Observed, besides?: DecisionInputs) => Decided;
   /** The author's own fields of the status. Likewise. */
-  readonly status: (resource: Given, observed: Observed, besides?: Besides) => object;
+  readonly status: (resource: GivenResource, observed: Observed, besides?: DecisionInputs) => object;
 }
 
 /**
@@ -68,7 +68,7 @@ export interface Decisions<Observed> {
  *   because: 'the spec asks for it',
  *   data: { to: true },
  * });
- * assert.deepEqual(of({ isBeingDeleted: true }, undefined), { do: 'released', because: 'no bucket is left' });
+ * assert.deepEqual(of({ isBeingDeleted: true }, undefined), { do: 'removeFinalizer', because: 'no bucket is left' });
  */
 export function decisions<D extends AnyDefinition>(controller: D): Decisions<ObservedIn<D>> {
   return {
@@ -88,17 +88,17 @@ export function decisions<D extends AnyDefinition>(controller: D): Decisions<Obs
   };
 }
 
-type Seen = Besides & { readonly observed: unknown };
+type Seen = DecisionInputs & { readonly observed: unknown };
 
-function factsOf(definition: AnyDefinition, given: Given, { observed, nowMs = 0, owned = [] }: Seen) {
+function factsOf(definition: AnyDefinition, given: GivenResource, { observed, nowMs = 0, owned = [] }: Seen) {
   const resource: unknown = isKind(definition.for as WatchedType)
     ? parsed(definition, given)
     : viewed(definition, objectOf(definition, given));
   // The controller's own types say what of it.
-  return { resource, owned, observed, nowMs } as Facts<never, never, unknown>;
+  return { resource, owned, observed, nowMs } as DecisionContext<never, never, unknown>;
 }
 
-function parsed(definition: AnyDefinition, given: Given): unknown {
+function parsed(definition: AnyDefinition, given: GivenResource): unknown {
   const resource = resourceOf(definition.for, objectOf(definition, given)) as { readonly invalid?: string };
   if (resource.invalid === undefined || given.isBeingDeleted) return resource;
   throw new Error(
@@ -111,7 +111,7 @@ function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
 }
 
 /** As the API server would have it. */
-export function objectOf({ finalizer, for: type }: AnyDefinition, given: Given): KubernetesObject {
+export function objectOf({ finalizer, for: type }: AnyDefinition, given: GivenResource): KubernetesObject {
   const { group, version, kind, namespaced } = type as WatchedType;
   const { spec = {}, status = {}, isBeingDeleted = false, metadata } = given;
   return {
@@ -129,7 +129,7 @@ export function objectOf({ finalizer, for: type }: AnyDefinition, given: Given):
   };
 }
 
-function decidedAs(outcome: Outcome): Decided {
+function decidedAs(outcome: Decision): Decided {
   switch (outcome.is) {
     case 'step': {
       const { step, because, data } = outcome;
@@ -145,7 +145,7 @@ function decidedAs(outcome: Outcome): Decided {
     }
     case 'converged':
     case 'record':
-    case 'released': {
+    case 'removeFinalizer': {
       const { is, ...more } = outcome;
       return { do: is, ...more };
     }

@@ -1,7 +1,7 @@
 import { canonicalText, fieldsOf, listOf } from '../src/controllers/fields.ts';
-import { START_MS, type Cluster } from './explorer/cluster.ts';
+import { START_MS, type SimulatedCluster } from './explorer/cluster.ts';
 import { keptIn } from './outside.ts';
-import type { AnyObject, Scenario, Surroundings } from './scenario.ts';
+import type { AnyObject, Scenario, Situation } from './scenario.ts';
 import type { Fake } from './outside.ts';
 import type { Checked } from './checked.ts';
 
@@ -27,20 +27,23 @@ export class Outcomes {
 export type AnyScenario = Scenario<any, any>;
 
 /** What is explored, and what is known of it so far. */
-export interface Subject extends Checked {
+export interface ExploredSubject extends Checked {
   readonly scenario: AnyScenario;
   readonly fake: Fake;
   readonly outcomes: Outcomes;
 }
 
-interface Found extends Surroundings<unknown, object> {
-  readonly cluster: Cluster;
+interface Found extends Situation<unknown, object> {
+  readonly cluster: SimulatedCluster;
   /** It is one of several states that come back again and again, as time goes on: which one is chance. */
   readonly comesBack: boolean;
 }
 
 /** What is not as it has to be when nothing happens any more. */
-export function wrongAtEnd({ scenario, fake, outcomes, definition }: Subject, end: Found): readonly string[] {
+export function wrongAtEnd(
+  { scenario, fake, outcomes, definition }: ExploredSubject,
+  end: Found,
+): readonly string[] {
   const { resource, outside } = end;
   const own = scenario.finally?.({ ...end, outside }) ?? [];
   const wrong = own.filter((each): each is string => typeof each === 'string' && each !== '');

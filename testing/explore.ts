@@ -1,7 +1,7 @@
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
-import { explore as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
-import { Operator } from './explorer/operator.ts';
-import { Outcomes, type Subject } from './ends.ts';
+import { exploreSystem as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
+import { OperatorModel } from './explorer/operator.ts';
+import { Outcomes, type ExploredSubject } from './ends.ts';
 import { withFetch } from './fetched.ts';
 import { Fake, type CallsOf } from './outside.ts';
 import type { Explorable, Scenario } from './scenario.ts';
@@ -16,7 +16,7 @@ export interface Bounds {
    * {@link Exploration.explored}; without a bound if `seconds` is given.
    */
   readonly states?: number;
-  /** How long it may take; what is left then is in {@link Exploration.notExplored}, and no error. Default: as long as it takes. */
+  /** How long it may take; what is left then is in {@link Exploration.unexplored}, and no error. Default: as long as it takes. */
   readonly seconds?: number;
   /** Whether it prints how many states each disturbance takes, and the states per second. Default: false. */
   readonly verbose?: boolean;
@@ -28,7 +28,7 @@ export interface Exploration {
   /** What has disturbed, at any moment: `crash`, `versioning is turned on + crash`. */
   readonly explored: readonly string[];
   /** What was left out when the `seconds` were over. */
-  readonly notExplored: readonly string[];
+  readonly unexplored: readonly string[];
 }
 
 /** Those that may happen to any controller. */
@@ -72,7 +72,11 @@ export async function explore<D extends AnyDefinition, Outside extends object = 
   const made: unknown =
     typeof controller === 'function' ? controller(fake.calls() as CallsOf<Outside>) : controller;
   const subject = { ...checked(made as D, scenario.options), scenario, fake, outcomes: new Outcomes() };
-  const changes = [...Object.keys(scenario.edits ?? {}), ...Object.keys(scenario.others ?? {}), DELETE];
+  const changes = [
+    ...Object.keys(scenario.userEdits ?? {}),
+    ...Object.keys(scenario.externalChanges ?? {}),
+    DELETE,
+  ];
   const exploring = new Exploring(subject, limitsOf(bounds));
   const beganMs = performance.now();
   await withFetch(fake, async () => {
@@ -101,19 +105,19 @@ function limitsOf({ states, seconds }: Bounds): RowLimits {
 
 /** All explorations of one controller, and what came of them. */
 class Exploring {
-  readonly #subject: Subject;
-  readonly #operator: Operator;
+  readonly #subject: ExploredSubject;
+  readonly #operator: OperatorModel;
   readonly #limits: RowLimits;
   readonly #explored = new Set<string>();
   /** What was left out when the time was over. */
-  readonly #notExplored = new Set<string>();
+  readonly #unexplored = new Set<string>();
   /** What was left out at the bound of states, with the story of how far it came. */
   readonly #tooLarge = new Map<string, string>();
   #states = 0;
 
-  constructor(subject: Subject, limits: RowLimits) {
+  constructor(subject: ExploredSubject, limits: RowLimits) {
     this.#subject = subject;
-    this.#operator = new Operator(worldOf(subject), {});
+    this.#operator = new OperatorModel(worldOf(subject), {});
     this.#limits = limits;
   }
 
@@ -128,7 +132,7 @@ class Exploring {
     return {
       states: this.#states,
       explored: [...this.#explored],
-      notExplored: [...this.#notExplored],
+      unexplored: [...this.#unexplored],
     };
   }
 
@@ -155,7 +159,7 @@ class Exploring {
     } catch (error) {
       if (!(error instanceof Unfinished)) throw error instanceof Error ? told(this.#name, error) : error;
       this.#states += error.states;
-      if (error.by === 'untilMs') this.#notExplored.add(what);
+      if (error.by === 'untilMs') this.#unexplored.add(what);
       else this.#tooLarge.set(what, error.message);
       return `${this.#name}: ${what}: left out after ${error.states} states`;
     }

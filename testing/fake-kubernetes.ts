@@ -7,9 +7,9 @@ import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure, type FailedAnswer } from '../src/kubernetes/errors.ts';
 import { checked } from './checked.ts';
-import { objectOf, type Given } from './decisions.ts';
-import { refusal, wordsOf } from './explorer/api-server.ts';
-import { askedBy, unpermitted } from './permitted.ts';
+import { objectOf, type GivenResource } from './decisions.ts';
+import { statusAnswer, wordsOf } from './explorer/api-server.ts';
+import { accessOf, unpermitted } from './permitted.ts';
 
 /** How the API server answers: with an object, a list `{ items }`, or as its name says. Metadata may be left out. */
 export type FakeAnswer = keyof typeof FAILURES | 'hangs' | object;
@@ -20,9 +20,9 @@ export type FakeAnswer = keyof typeof FAILURES | 'hangs' | object;
 export type Script = Readonly<Record<string, FakeAnswer | readonly FakeAnswer[]>>;
 
 /** A step to run. */
-export interface RunRequest {
+export interface StepRequest {
   readonly step: string;
-  readonly resource?: Given;
+  readonly resource?: GivenResource;
   /** What the decision hands over. Default: nothing. */
   readonly data?: unknown;
 }
@@ -32,15 +32,15 @@ export interface FakeKubernetes {
   /** What was asked, in order: `GET jobs/backup`. Without the reads of the resource itself. */
   readonly requests: readonly { readonly request: string; readonly body: unknown }[];
   /** What `observe` returns. @throws what it throws, as the library classifies it */
-  observe(controller: AnyDefinition, resource?: Given): Promise<unknown>;
+  observe(controller: AnyDefinition, resource?: GivenResource): Promise<unknown>;
   /** What `run` says that it did. @throws what it throws, likewise */
-  run(controller: AnyDefinition, asked: RunRequest): Promise<string>;
+  run(controller: AnyDefinition, asked: StepRequest): Promise<string>;
 }
 
 /** Their status and its reason. */
 const FAILURES = {
   missing: [404, 'NotFound'],
-  taken: [409, 'AlreadyExists'],
+  'already-exists': [409, 'AlreadyExists'],
   conflict: [409, 'Conflict'],
   refused: [422, 'Invalid'],
   forbidden: [403, 'Forbidden'],
@@ -53,7 +53,7 @@ const FAILURES = {
  * passed.
  *
  * @example
- * const kubernetes = fakeKubernetes({ 'POST default/jobs': ['unavailable', 'taken'] });
+ * const kubernetes = fakeKubernetes({ 'POST default/jobs': ['unavailable', 'already-exists'] });
  * await assert.rejects(kubernetes.run(backup, { step: 'start' }), { classification: 'unavailable' });
  */
 export function fakeKubernetes(script: Script = {}): FakeKubernetes {
@@ -65,7 +65,7 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
     const answers = [script[request] ?? []].flat() as readonly FakeAnswer[];
     return answers[Math.min(count, answers.length - 1)];
   };
-  const startedWith = (controller: AnyDefinition, given: Given = {}) => {
+  const startedWith = (controller: AnyDefinition, given: GivenResource = {}) => {
     const { definition } = checked(controller);
     const client = clientOf(definition, given, (options) => {
       const request = wordsOf(options);
@@ -96,7 +96,7 @@ interface Seen {
   readonly live?: { readonly observed?: unknown };
 }
 
-function contextOf(definition: AnyDefinition, given: Given) {
+function contextOf(definition: AnyDefinition, given: GivenResource) {
   const { namespace, name, uid } = objectOf(definition, given).metadata;
   return {
     ref: { controller: definition.name, namespace: namespace ?? name, name, uid },
@@ -108,7 +108,7 @@ function contextOf(definition: AnyDefinition, given: Given) {
 
 function clientOf(
   definition: AnyDefinition,
-  given: Given,
+  given: GivenResource,
   ask: (options: RequestOptions) => Promise<unknown>,
 ): KubernetesClient {
   const { permissions, primary } = definedController(definition);
@@ -146,20 +146,20 @@ function answered(options: RequestOptions, answer: FakeAnswer | undefined): Prom
   if (typeof answer === 'string') return refuse(answer);
   if (answer !== undefined) return Promise.resolve(completed(answer, options));
   if (method !== 'GET') return Promise.resolve(accepted(body));
-  return askedBy(options).verb === 'list' ? Promise.resolve({ metadata: {}, items: [] }) : refuse('missing');
+  return accessOf(options).verb === 'list' ? Promise.resolve({ metadata: {}, items: [] }) : refuse('missing');
 }
 
 function failureOf(by: keyof typeof FAILURES, options: RequestOptions): FailedAnswer {
   const [code, reason] = FAILURES[by];
-  const { resource: kind, name = 'example', verb } = askedBy(options);
+  const { resource: kind, name = 'example', verb } = accessOf(options);
   // As RBAC says it.
   const why = by === 'forbidden' ? `forbidden: User "operator" cannot ${verb} resource "${kind}"` : reason;
-  return refusal(code, { reason, message: `${kind} "${name}": ${why}`, details: { kind, name } });
+  return statusAnswer(code, { reason, message: `${kind} "${name}": ${why}`, details: { kind, name } });
 }
 
 /** With the metadata that the script leaves out. */
 function completed(answer: object, options: RequestOptions): object {
-  const { name, resource } = askedBy(options);
+  const { name, resource } = accessOf(options);
   const named = (object: Fields, given: object) =>
     accepted({ ...object, metadata: { ...given, ...fieldsOf(object['metadata']) } });
   if (!('items' in answer)) return named(fieldsOf(answer), { name });

@@ -1,7 +1,7 @@
 import type { Fake } from './outside.ts';
 
 /** What a fake's `fetch` is asked. */
-export interface Fetched {
+export interface FetchRequest {
   readonly method: string;
   readonly url: string;
   /** By their names in lower case. */
@@ -21,7 +21,7 @@ export interface FetchAnswer {
 
 /** Meanwhile, what the controller fetches is answered by the function `fetch` of the fake, if it has one. */
 export async function withFetch<T>(fake: Fake, work: () => Promise<T>): Promise<T> {
-  const { fetch: ask } = fake.calls() as { fetch?: (asked: Fetched) => Promise<FetchAnswer> };
+  const { fetch: ask } = fake.calls() as { fetch?: (asked: FetchRequest) => Promise<FetchAnswer> };
   if (ask === undefined) return work();
   const { fetch: real } = globalThis;
   globalThis.fetch = async (input, init) => {

@@ -40,7 +40,7 @@ async function historiesIn(path: string): Promise<readonly string[]> {
 }
 
 /** Which run to record. */
-export interface Recorded {
+export interface HistorySource {
   /** Of the Temporal server: `127.0.0.1:7233`. */
   readonly address: string;
   /** Default: `default`. */
@@ -54,17 +54,15 @@ export interface Recorded {
  *
  * @throws Error where there is no such run
  * @example
- * await record({ address: '127.0.0.1:7233', workflowId }, 'test/histories/1.0.0-created.json');
+ * await downloadHistory({ address: '127.0.0.1:7233', workflowId }, 'test/histories/1.0.0-created.json');
  */
-export async function record(
-  { address, namespace = 'default', workflowId }: Recorded,
-  file: string,
-): Promise<void> {
+export async function downloadHistory(run: HistorySource, file: string): Promise<void> {
+  const { address, namespace = 'default', workflowId } = run;
   const { Client, Connection } = await import('@temporalio/client');
   const connection = await Connection.connect({ address });
   try {
-    const run = new Client({ connection, namespace }).workflow.getHandle(workflowId);
-    await writeHistory(await run.fetchHistory(), file);
+    const handle = new Client({ connection, namespace }).workflow.getHandle(workflowId);
+    await writeHistory(await handle.fetchHistory(), file);
   } finally {
     await connection.close();
   }

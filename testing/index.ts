@@ -3,14 +3,14 @@
  */
 
 export { decisions } from './decisions.ts';
-export type { Besides, Decided, Decisions, Given } from './decisions.ts';
+export type { DecisionInputs, Decided, Decisions, GivenResource } from './decisions.ts';
 export { explore } from './explore.ts';
 export type { Bounds, Exploration } from './explore.ts';
-export type { FetchAnswer, Fetched } from './fetched.ts';
+export type { FetchAnswer, FetchRequest } from './fetched.ts';
 export { fakeKubernetes } from './fake-kubernetes.ts';
-export type { FakeAnswer, FakeKubernetes, RunRequest, Script } from './fake-kubernetes.ts';
-export { record, replay } from './histories.ts';
-export type { Recorded } from './histories.ts';
+export type { FakeAnswer, FakeKubernetes, StepRequest, Script } from './fake-kubernetes.ts';
+export { downloadHistory, replay } from './histories.ts';
+export type { HistorySource } from './histories.ts';
 export type { CallsOf, StateOf } from './outside.ts';
 export { eventually } from './eventually.ts';
 export { isReady, stack } from './stack.ts';
@@ -23,4 +23,4 @@ export type {
   TestStack,
   WrittenObject,
 } from './stack/test-stack.ts';
-export type { AnyObject, Draft, DraftMeta, End, Explorable, Scenario, Surroundings } from './scenario.ts';
+export type { AnyObject, Draft, DraftMeta, End, Explorable, Scenario, Situation } from './scenario.ts';

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { StepError, type StepErrorClass } from '../src/api/step-error.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
-import { wordsOf, type Answer, type Request } from './explorer/api-server.ts';
+import { wordsOf, type ServerAnswer, type Request } from './explorer/api-server.ts';
 import type { ExploringClient } from './explorer/attempt.ts';
-import type { Cluster } from './explorer/cluster.ts';
+import type { SimulatedCluster } from './explorer/cluster.ts';
 import { Violation } from './explorer/explorer.ts';
 
 type Call = (...args: never[]) => unknown;
@@ -114,13 +114,13 @@ export class Fake {
     return plain(Object.fromEntries(Object.entries(fake).filter(([, value]) => typeof value !== 'function')));
   }
 
-  changes(request: Request, cluster: Cluster): boolean {
+  changes(request: Request, cluster: SimulatedCluster): boolean {
     const { state } = keptIn(cluster);
     return this.#answer(request, state).isChange;
   }
 
   /** @throws Violation */
-  serve(request: Request, cluster: Cluster): Answer {
+  serve(request: Request, cluster: SimulatedCluster): ServerAnswer {
     const kept = keptIn(cluster);
     const { answer, after, isChange } = this.#answer(request, kept.state);
     if (isChange) keep(cluster, { state: after, last: this.#countInARow(request, kept) });
@@ -168,13 +168,13 @@ export class Fake {
 const TWICE =
   'an attempt may be repeated, and may take effect late; hand over the idempotencyKey, or use a name that a second attempt chooses again';
 
-export function keptIn(cluster: Cluster): Kept {
+export function keptIn(cluster: SimulatedCluster): Kept {
   const kept = cluster.get(OUTSIDE);
   if (kept === undefined) throw new Error('there is no outside system; this is a bug');
   return kept as unknown as Kept;
 }
 
-export function keep(cluster: Cluster, kept: Kept): void {
+export function keep(cluster: SimulatedCluster, kept: Kept): void {
   cluster.change(OUTSIDE, ({ metadata }) => ({ metadata, ...kept }));
 }
 

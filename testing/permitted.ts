@@ -6,7 +6,7 @@ const VERBS = { POST: 'create', PATCH: 'patch', PUT: 'update', DELETE: 'delete',
 
 /** @throws Violation where no rule allows the request */
 export function unpermitted(request: Pick<Request, 'method' | 'path'>, rules: readonly PolicyRule[]): void {
-  const { group, resource, name, verb } = askedBy(request);
+  const { group, resource, name, verb } = accessOf(request);
   const isAllowed = rules.some(
     ({ apiGroups, resources, verbs, resourceNames }) =>
       has(apiGroups, group) &&
@@ -26,7 +26,7 @@ function has(list: readonly string[], wanted: string): boolean {
 }
 
 /** As RBAC sees a request. */
-export function askedBy({ method, path }: Pick<Request, 'method' | 'path'>) {
+export function accessOf({ method, path }: Pick<Request, 'method' | 'path'>) {
   const group = path.startsWith('/api/') ? '' : (path.split('/')[2] ?? '');
   const { plural, name, subresource } = placeIn(path);
   const verb = method === 'GET' ? (name === undefined ? 'list' : 'get') : VERBS[method];

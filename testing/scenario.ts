@@ -25,7 +25,7 @@ export type DraftMeta = {
 };
 
 /** All there is, as plain data that may be changed. */
-export interface Surroundings<D, Outside extends object> {
+export interface Situation<D, Outside extends object> {
   /** Undefined: it is gone. */
   readonly resource: Draft<D> | undefined;
   /** The state of the fake; its functions are there, too. */
@@ -42,7 +42,7 @@ export interface Surroundings<D, Outside extends object> {
 export type AnyObject = Record<string, any>;
 
 /** Where an order of events has ended: nothing happens any more. */
-export interface End<D, Outside extends object> extends Surroundings<D, Outside> {
+export interface End<D, Outside extends object> extends Situation<D, Outside> {
   readonly resource: (Draft<D> & { readonly status?: AnyObject }) | undefined;
 }
 
@@ -63,11 +63,11 @@ export interface Scenario<D, Outside extends object> {
    */
   readonly objects?: Readonly<Record<string, AnyObject>>;
   /** What people do to the resource, once each, at any moment. That they delete it belongs to every exploration. */
-  readonly edits?: Readonly<Record<string, (resource: Draft<D>) => unknown>>;
+  readonly userEdits?: Readonly<Record<string, (resource: Draft<D>) => unknown>>;
   /** What others do to the rest, once each, at any moment: `{ 'somebody removes it': ({ outside }) => outside.things.pop() }`. */
-  readonly others?: Readonly<Record<string, (all: Surroundings<D, Outside>) => unknown>>;
+  readonly externalChanges?: Readonly<Record<string, (all: Situation<D, Outside>) => unknown>>;
   /** What comes about by itself, as often as it changes something: a Job completes. */
-  readonly happens?: Readonly<Record<string, (all: Surroundings<D, Outside>) => unknown>>;
+  readonly happens?: Readonly<Record<string, (all: Situation<D, Outside>) => unknown>>;
   /** What is wrong in the end, besides what every exploration finds. Whatever is no text counts as well. */
   readonly finally?: (end: End<D, Outside>) => readonly unknown[];
   /** What has to be the same in the end, whatever failed on the way. Default: all of it, but for UIDs and times. */

@@ -35,7 +35,8 @@ async function start(): Promise<TestStack> {
 }
 
 /** Whether its condition Ready is True, for the spec that it has now. */
-export function isReady({ metadata, status }: KubernetesObject): boolean {
+export function isReady(resource: KubernetesObject): boolean {
+  const { metadata, status } = resource;
   const { observedGeneration, conditions } = fieldsOf(status);
   const ready = listOf(conditions).find(({ type }) => type === 'Ready');
   return ready?.['status'] === 'True' && observedGeneration === metadata.generation;

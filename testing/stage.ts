@@ -3,27 +3,27 @@ import type { WatchedType } from '../src/api/watched.ts';
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { canonicalText, fieldsOf, textOf } from '../src/controllers/fields.ts';
-import { elsewhere, keyOf, type Cluster, type Created } from './explorer/cluster.ts';
+import { elsewhere, objectKey, type SimulatedCluster, type Created } from './explorer/cluster.ts';
 import { placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 import type { Move, World } from './explorer/world.ts';
 import { editedBy } from './explorer/managed-fields.ts';
 import { keep, keptIn, OUTSIDE, OUTSIDE_TYPE } from './outside.ts';
-import type { AnyObject, Draft, Surroundings } from './scenario.ts';
-import type { AnyScenario, Subject } from './ends.ts';
+import type { AnyObject, Draft, Situation } from './scenario.ts';
+import type { AnyScenario, ExploredSubject } from './ends.ts';
 
 export const DELETE = 'somebody deletes the resource';
 
 /** What people, others and time do to the objects and to the fake. */
 export class Stage {
   readonly #controller: Controller;
-  readonly #subject: Subject;
+  readonly #subject: ExploredSubject;
   readonly #key: string;
 
-  constructor(controller: Controller, subject: Subject) {
+  constructor(controller: Controller, subject: ExploredSubject) {
     this.#controller = controller;
     this.#subject = subject;
-    this.#key = keyOf(controller.primary.type, this.#metadata.name);
+    this.#key = objectKey(controller.primary.type, this.#metadata.name);
   }
 
   /** Objects of this namespace have short keys. */
@@ -52,7 +52,7 @@ export class Stage {
   }
 
   /** All as plain data. */
-  at(cluster: Cluster): Surroundings<unknown, object> {
+  at(cluster: SimulatedCluster): Situation<unknown, object> {
     const objects = Object.fromEntries(
       cluster
         .keys()
@@ -63,18 +63,22 @@ export class Stage {
     return { resource: copyOf(cluster, this.#key) as Draft<unknown> | undefined, outside, objects };
   }
 
-  moves(acts: NonNullable<AnyScenario['others']>, cluster: Cluster): readonly Move[] {
+  moves(acts: NonNullable<AnyScenario['externalChanges']>, cluster: SimulatedCluster): readonly Move[] {
     return Object.entries(acts).flatMap(([what, act]) => {
       const after = this.at(cluster);
       act(after);
       const changes = this.#changesFrom(this.at(cluster), after);
       return changes.length === 0
         ? []
-        : [{ what, change: (it: Cluster) => changes.forEach((change) => change(it)) }];
+        : [{ what, change: (it: SimulatedCluster) => changes.forEach((change) => change(it)) }];
     });
   }
 
-  edits(what: string, edit: (resource: Draft<unknown>) => unknown, cluster: Cluster): readonly Move[] {
+  edits(
+    what: string,
+    edit: (resource: Draft<unknown>) => unknown,
+    cluster: SimulatedCluster,
+  ): readonly Move[] {
     if (this.#isGoing(cluster)) return [];
     return this.moves(
       { [what]: ({ resource }) => (resource === undefined ? undefined : edit(resource)) },
@@ -82,28 +86,28 @@ export class Stage {
     );
   }
 
-  deletion(cluster: Cluster): readonly Move[] {
+  deletion(cluster: SimulatedCluster): readonly Move[] {
     if (this.#isGoing(cluster)) return [];
     return [{ what: DELETE, change: (it) => it.markDeleted(this.#key, []) }];
   }
 
   /** What the garbage collector removes. */
-  orphans(cluster: Cluster): readonly Move[] {
+  orphans(cluster: SimulatedCluster): readonly Move[] {
     return cluster.keys().flatMap((key) => {
       const owners = cluster.get(key)?.metadata.ownerReferences ?? [];
       const isOrphan =
         owners.some(({ uid }) => uid === this.#metadata.uid) && cluster.get(this.#key) === undefined;
       return isOrphan
-        ? [{ what: `${key} is garbage, and collected`, change: (it: Cluster) => it.remove(key) }]
+        ? [{ what: `${key} is garbage, and collected`, change: (it: SimulatedCluster) => it.remove(key) }]
         : [];
     });
   }
 
   /** @throws Violation where it is about to change what others have made */
-  guardOthers({ method, path }: Request, cluster: Cluster): void {
+  guardOthers({ method, path }: Request, cluster: SimulatedCluster): void {
     if (method !== 'PATCH' && method !== 'DELETE') return;
     const { plural, namespace, name = '' } = placeIn(path);
-    const key = keyOf({ plural }, name, elsewhere(this.home, namespace));
+    const key = objectKey({ plural }, name, elsewhere(this.home, namespace));
     const { ownerReferences = [], uid = '' } = cluster.get(key)?.metadata ?? {};
     const isTheirs =
       uid.startsWith('uid-of-') && !ownerReferences.some((each) => each.uid === this.#metadata.uid);
@@ -120,7 +124,7 @@ export class Stage {
     return spec?.success === true ? { ...object, spec: spec.data } : object;
   }
 
-  #isGoing(cluster: Cluster): boolean {
+  #isGoing(cluster: SimulatedCluster): boolean {
     const resource = cluster.get(this.#key);
     return resource === undefined || resource.metadata.deletionTimestamp !== undefined;
   }
@@ -141,7 +145,7 @@ export class Stage {
     return changes;
   }
 
-  #becomes(cluster: Cluster, key: string, object: AnyObject): void {
+  #becomes(cluster: SimulatedCluster, key: string, object: AnyObject): void {
     if (cluster.get(key) === undefined) cluster.create(...this.#created(key, object));
     else cluster.change(key, (before) => changedBy(before, object as unknown as KubernetesObject));
   }
@@ -153,7 +157,7 @@ export class Stage {
     const name = place.at(-1) ?? '';
     const given = fieldsOf(object['metadata']);
     const namespace = place.length > 1 ? place[0] : (textOf(given['namespace']) ?? this.home);
-    const its = keyOf(type, name, type.namespaced ? elsewhere(this.home, namespace) : undefined);
+    const its = objectKey(type, name, type.namespaced ? elsewhere(this.home, namespace) : undefined);
     const metadata = {
       uid: `uid-of-${its.replace(/[^\w-]/g, '-')}`,
       ...given,
@@ -177,7 +181,7 @@ const CLUSTER_SCOPED: readonly string[] = [
   ...['ingressclasses', 'priorityclasses', 'runtimeclasses', 'customresourcedefinitions', 'apiservices'],
 ];
 
-type Found = Surroundings<unknown, object>;
+type Found = Situation<unknown, object>;
 
 function isOther(before: unknown, after: unknown): boolean {
   if (before === undefined || after === undefined) return before !== after;
@@ -196,7 +200,7 @@ function edited(before: KubernetesObject, after: KubernetesObject): KubernetesOb
   return { ...after, metadata: { ...after.metadata, generation: (before.metadata.generation ?? 0) + 1 } };
 }
 
-function copyOf(cluster: Cluster, key: string): AnyObject | undefined {
+function copyOf(cluster: SimulatedCluster, key: string): AnyObject | undefined {
   const object = cluster.get(key);
   return object && structuredClone(object);
 }

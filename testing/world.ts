@@ -3,16 +3,16 @@ import type { Reconciler } from '../activities/reconciler.ts';
 import type { PolicyRule, ResourceType } from '../src/contract/controller.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import type { Step } from '../src/contract/decision.ts';
-import { wrongAtEnd, type Subject } from './ends.ts';
+import { wrongAtEnd, type ExploredSubject } from './ends.ts';
 import { activityOf } from './explorer/attempt.ts';
-import type { Cluster } from './explorer/cluster.ts';
+import type { SimulatedCluster } from './explorer/cluster.ts';
 import type { Move, World } from './explorer/world.ts';
 import { OUTSIDE_TYPE } from './outside.ts';
 import { unpermitted } from './permitted.ts';
 import { DELETE, Stage } from './stage.ts';
 
 /** The controller in the scenario. */
-export function worldOf(subject: Subject): World {
+export function worldOf(subject: ExploredSubject): World {
   const { definition, scenario, fake } = subject;
   const controller = definedController(definition);
   const stage = new Stage(controller, subject);
@@ -37,8 +37,10 @@ export function worldOf(subject: Subject): World {
     ]),
     others: {
       [DELETE]: (cluster) => stage.deletion(cluster),
-      ...mapped(scenario.edits ?? {}, (what, edit) => once((cluster) => stage.edits(what, edit, cluster))),
-      ...mapped(scenario.others ?? {}, (what, act) =>
+      ...mapped(scenario.userEdits ?? {}, (what, edit) =>
+        once((cluster) => stage.edits(what, edit, cluster)),
+      ),
+      ...mapped(scenario.externalChanges ?? {}, (what, act) =>
         once((cluster) => stage.moves({ [what]: act }, cluster)),
       ),
     },
@@ -53,13 +55,15 @@ export function worldOf(subject: Subject): World {
       },
       isWrite: (request, cluster) => fake.changes(request, cluster),
       readsClock: subject.readsClock,
-      polls: definition.poll !== undefined,
+      polls: definition.pollInterval !== undefined,
     },
   };
 }
 
 /** It depends on nothing but the objects of the cluster. */
-function once(find: (cluster: Cluster) => readonly Move[]): (cluster: Cluster) => readonly Move[] {
+function once(
+  find: (cluster: SimulatedCluster) => readonly Move[],
+): (cluster: SimulatedCluster) => readonly Move[] {
   const known = new Map<string, readonly Move[]>();
   return (cluster) => {
     const found = known.get(cluster.text) ?? find(cluster);

@@ -1,8 +1,8 @@
 import { CancellationScope, condition, defineSignal, setHandler, sleep } from '@temporalio/workflow';
-import { CHANGED_SIGNAL, type Change } from '../src/contract/run.ts';
+import { CHANGED_SIGNAL, type ChangeCertainty } from '../src/contract/run.ts';
 import { GRACE_TIMER } from '../src/contract/sentences.ts';
 
-const changed = defineSignal<[reason: string, change?: Change]>(CHANGED_SIGNAL);
+const changed = defineSignal<[reason: string, change?: ChangeCertainty]>(CHANGED_SIGNAL);
 
 /**
  * How long a step may go on after a signal before it is dropped. Long enough that an
@@ -11,20 +11,20 @@ const changed = defineSignal<[reason: string, change?: Change]>(CHANGED_SIGNAL);
 const GRACE_MS = 500;
 
 /** The changes of its resource that a run was signalled. */
-export interface Changes {
+export interface SignalledChanges {
   /** How many so far: a step that began at n has seen all of them up to n. */
   readonly count: number;
   /** Resolves once there were more than `handled`. */
   after(handled: number): Promise<void>;
   /** Resolves once there were more than `handled`, or when so much time has passed. */
-  afterAtMost(handled: number, time: Limit): Promise<void>;
+  afterAtMost(handled: number, time: TimeLimit): Promise<void>;
   /** Ends `work`, or drops it because of a change that was seen while it was going on. */
   interrupting<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
   /** The same, but what `work` ends with counts, even if that comes after it was cancelled. */
   finishing<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
 }
 
-export interface Limit {
+export interface TimeLimit {
   readonly ms: number;
   /** What the Temporal UI calls the timer. */
   readonly summary: string;
@@ -35,7 +35,7 @@ export interface Interrupted {
   readonly result: 'changed';
 }
 
-export function listenForChanges(): Changes {
+export function listenForChanges(): SignalledChanges {
   let count = 0;
   /** The count at the last change that somebody saw. */
   let lastSeen = 0;

@@ -20,7 +20,7 @@ import {
   type Action,
   type Held,
   isRest,
-  type Next,
+  type NextInHistory,
   type Observe,
   type Refusal,
   type Rest,
@@ -28,7 +28,7 @@ import {
   stalled,
   type Stalled,
   type Step,
-  type StepResult,
+  type StepReport,
   waitFor,
 } from '../src/contract/decision.ts';
 import { FAILURE, RETRY_AFTER_MAX_MS, type RetryAfterDetails } from '../src/contract/failures.ts';
@@ -36,7 +36,7 @@ import { ATTEMPT_MAX_MS, type RunInput, type StepInput } from '../src/contract/r
 import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
 import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
-import { listenForChanges, type Changes } from './changes.ts';
+import { listenForChanges, type SignalledChanges } from './changes.ts';
 import { markedAs } from './marking.ts';
 import { asSummary } from '../src/contract/text.ts';
 
@@ -83,7 +83,7 @@ export function reconcile(run: RunInput): Promise<string> {
 }
 
 /** How a step ended, or what kept it from ending. */
-type End = StepResult | Failed | RetryAfter | Interrupted;
+type End = StepReport | Failed | RetryAfter | Interrupted;
 
 interface Failed {
   readonly failed: string;
@@ -108,7 +108,7 @@ const LOOK_AGAIN: Observe = { do: 'observe', because: 'the resource changed' };
 
 class Reconcile {
   readonly #run: RunInput;
-  readonly #changes: Changes = listenForChanges();
+  readonly #changes: SignalledChanges = listenForChanges();
   #did: readonly Action[];
   #localSteps = 0;
   /** Why the step was refused that was refused last, and has not succeeded since. */
@@ -129,7 +129,7 @@ class Reconcile {
   }
 
   async run(): Promise<string> {
-    let next: Next = this.#run.first;
+    let next: NextInHistory = this.#run.first;
     for (;;) {
       if (isConverged(next) && this.#changes.count === this.#seen) return this.#result(next.because);
       if (next.do !== 'held' && next.do !== 'observe') this.#hold = undefined;
@@ -138,7 +138,7 @@ class Reconcile {
     }
   }
 
-  async #take(step: Step | Observe): Promise<Next> {
+  async #take(step: Step | Observe): Promise<NextInHistory> {
     this.#seen = this.#changes.count;
     setCurrentDetails(this.#details(`**${step.do}**: ${step.because}`));
     if (this.#isBrief(step)) {
@@ -155,9 +155,9 @@ class Reconcile {
   }
 
   /** What comes after a step; a signal that it has not seen calls for another look. */
-  async #after(step: Step | Observe, end: End): Promise<Next> {
+  async #after(step: Step | Observe, end: End): Promise<NextInHistory> {
     if ('failed' in end && end.isFinal)
-      return stalled({ code: 'StepFailed', because: end.failed, advice: [] });
+      return stalled({ reason: 'StepFailed', message: end.failed, advice: [] });
     if ('failed' in end) return waitFor(`the next attempt of ${step.do}: ${end.failed}`, GIVEN_UP_MS);
     if ('retryAfterMs' in end) return this.#waitUnshortened(end);
     if (!('result' in end)) {
@@ -173,7 +173,7 @@ class Reconcile {
     this.#unknownUntilMs = Math.max(this.#unknownUntilMs, ms);
   }
 
-  #note({ do: step }: Step | Observe, { did, refusal, unknownUntilMs = 0 }: StepResult): void {
+  #note({ do: step }: Step | Observe, { did, refusal, unknownUntilMs = 0 }: StepReport): void {
     this.#results += 1;
     this.#mayTakeEffectUntil(unknownUntilMs);
     this.#did = addedUp([...this.#did, ...did]);
@@ -181,7 +181,7 @@ class Reconcile {
     else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
   }
 
-  async #rest(rest: Rest): Promise<Next> {
+  async #rest(rest: Rest): Promise<NextInHistory> {
     this.#localSteps = 0;
     switch (rest.do) {
       case 'converged':
@@ -189,7 +189,7 @@ class Reconcile {
       case 'wait':
         setCurrentDetails(this.#details(`**Waiting** for ${rest.for}.`));
         await this.#changes.afterAtMost(this.#seen, {
-          ms: rest.atMostMs,
+          ms: rest.recheckMs,
           summary: asSummary(recheckTimer(waitingFor(rest.for))),
         });
         return this.#isNews() ? LOOK_AGAIN : { do: 'observe', because: `waited for ${rest.for}` };
@@ -202,26 +202,26 @@ class Reconcile {
     }
   }
 
-  async #stall({ because, atMostMs }: Stalled): Promise<Observe> {
-    setCurrentDetails(this.#details(`**Stalled**: ${because}\n\nWaiting for a change of the resource.`));
+  async #stall({ message, recheckMs }: Stalled): Promise<Observe> {
+    setCurrentDetails(this.#details(`**Stalled**: ${message}\n\nWaiting for a change of the resource.`));
     await markedAs(STALLED, () =>
-      atMostMs === undefined
+      recheckMs === undefined
         ? this.#changes.after(this.#seen)
-        : this.#changes.afterAtMost(this.#seen, { ms: atMostMs, summary: asSummary(recheckTimer(because)) }),
+        : this.#changes.afterAtMost(this.#seen, { ms: recheckMs, summary: asSummary(recheckTimer(message)) }),
     );
     if (this.#isNews()) return LOOK_AGAIN;
-    return { do: 'observe', because: `stalled for ${(atMostMs ?? 0) / 1000} s` };
+    return { do: 'observe', because: `stalled for ${(recheckMs ?? 0) / 1000} s` };
   }
 
   /** It also looks by itself: a pause that came and went between two looks of the watcher is no news. */
-  async #waitWhileHeld({ by, because, would }: Held): Promise<Observe> {
-    setCurrentDetails(this.#details(`**On hold**: ${because}\n\nThe step: ${would}.`));
-    const why = `${by} ${because}`;
+  async #waitWhileHeld({ by, message, would }: Held): Promise<Observe> {
+    setCurrentDetails(this.#details(`**On hold**: ${message}\n\nThe step: ${would}.`));
+    const why = `${by} ${message}`;
     if (this.#hold?.why !== why) this.#hold = { why, looks: 0 };
     const ms = Math.min(HELD_LOOK_FIRST_MS * 2 ** this.#hold.looks, HELD_LOOK_MOST_MS);
     this.#hold.looks += 1;
     await markedAs(by === 'pause' ? PAUSED : AWAITING_APPROVAL, () =>
-      this.#changes.afterAtMost(this.#seen, { ms, summary: asSummary(recheckTimer(because)) }),
+      this.#changes.afterAtMost(this.#seen, { ms, summary: asSummary(recheckTimer(message)) }),
     );
     if (!this.#isNews()) return { do: 'observe', because: `held for ${ms / 1000} s` };
     this.#hold = undefined;
@@ -236,7 +236,7 @@ class Reconcile {
     return isDurable !== true && writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
   }
 
-  #tryLocally(step: Step | Observe): Promise<StepResult | Failed | RetryAfter> {
+  #tryLocally(step: Step | Observe): Promise<StepReport | Failed | RetryAfter> {
     this.#localSteps += 1;
     const options = { ...LOCAL, summary: summaryOf(step) };
     return endOf(named(step, proxyLocalActivities<Activities>(options))(this.#input()));
@@ -306,7 +306,7 @@ class Reconcile {
   }
 }
 
-type Activity = (input: StepInput) => Promise<StepResult>;
+type Activity = (input: StepInput) => Promise<StepReport>;
 type Activities = Readonly<Record<string, Activity>>;
 
 /** The SDK makes an activity of any name. */
@@ -325,7 +325,7 @@ function summaryOf(step: Step | Observe): string {
   return asSummary(`${summary ?? (step.do === 'observe' ? OBSERVE : step.do)}: ${step.because}`);
 }
 
-function isConverged(next: Next): next is Converged {
+function isConverged(next: NextInHistory): next is Converged {
   return next.do === 'converged';
 }
 
@@ -335,7 +335,7 @@ function isConverged(next: Next): next is Converged {
  * A local activity's failure comes wrapped in an ActivityFailure the first time, and bare when the run is
  * replayed from its marker: both must lead to the same commands.
  */
-async function endOf(step: Promise<StepResult>): Promise<StepResult | Failed | RetryAfter> {
+async function endOf(step: Promise<StepReport>): Promise<StepReport | Failed | RetryAfter> {
   try {
     return await step;
   } catch (error) {

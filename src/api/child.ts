@@ -1,5 +1,5 @@
 import type { ReferredObject } from '../contract/controller.ts';
-import type { Outcome } from './next.ts';
+import type { Decision } from './next.ts';
 
 /** An object as an author declares it: what `kubectl apply` takes. */
 export interface ChildManifest {
@@ -21,18 +21,18 @@ export interface ChildManifest {
  * @typeParam R the resource
  * @typeParam Options the values of the options of the controller
  */
-export interface Declaring<R, Options> {
+export interface ChildrenContext<R, Options> {
   readonly resource: R;
   readonly options: Options;
   /**
-   * What the resource refers to, by `references` in their order: the objects of `of` in its order, absent ones too, then those of
-   * `selects` by name. Only that they are there, and their versions.
+   * What the resource refers to, by `references` in their order: the objects of `names` in its order, absent ones too, then those of
+   * `matchLabels` by name. Only that they are there, and their versions.
    */
-  readonly referred: readonly ReferredObject[];
+  readonly references: readonly ReferredObject[];
 }
 
 /**
  * What `children` answers: the objects that there are to be, in the order in which they are created; an empty list means none. Or a
- * decision where they cannot be told yet, such as `next.wait('the Secret', 60_000)`: then the objects stay as they are.
+ * decision where they cannot be told yet, such as `next.wait('the Secret', { recheckAfter: '1m' })`: then the objects stay as they are.
  */
-export type Children = readonly ChildManifest[] | Outcome;
+export type Children = readonly ChildManifest[] | Decision;

@@ -4,10 +4,10 @@ import { millisecondsIn } from '../contract/duration.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
-import type { Children, Declaring } from './child.ts';
-import type { NextOf, Outcome } from './next.ts';
+import type { Children, ChildrenContext } from './child.ts';
+import type { NextOf, Decision } from './next.ts';
 import type { ReferredType } from './reference.ts';
-import type { Facts, MessageSubject, Observing, StepDefinition } from './step.ts';
+import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
 /** Any kind that {@link defineKind} has made. */
@@ -36,9 +36,9 @@ export type OfKind<F extends WatchedType, Member> = F extends AnyKind ? Member :
 /** What the commands say of a resource, without a full stop. */
 export interface Messages<R, Owned> {
   /** What the resource asks for: `10 Pods`. */
-  wanted(subject: MessageSubject<R, Owned>): string;
+  desired(subject: MessageSubject<R, Owned>): string;
   /** What there is of it: `7 available, 0 failed`. */
-  there(subject: MessageSubject<R, Owned>): string;
+  current(subject: MessageSubject<R, Owned>): string;
   /** Why the controller does nothing for a resource; undefined: it does. Only the metadata may be known. */
   ignored?(object: KubernetesObject): Ignored | undefined;
   /** Whether a resource is worth a line in a list although it is ignored. Default: yes. */
@@ -65,7 +65,7 @@ export interface ControllerDefinition<
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- any controller, for those who do not use them
   Options extends z.ZodObject = any,
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
-  Use = any,
+  Clients = any,
 > {
   /** In kebab-case: `bucket`. It is in workflow ids, so it stays. */
   readonly name: string;
@@ -79,31 +79,26 @@ export interface ControllerDefinition<
    */
   view?(object: KubernetesObject): View;
   /**
-   * Only with `view`. `live` (default): the watcher's view only says that a run is needed, and each step reads everything first.
-   * `watch`: a step may be decided from the view; how much is read before it is done, its `basis` says.
-   */
-  readonly trust?: 'watch' | 'live';
-  /**
    * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean or one of
    * some words, with a default or optional, and nothing secret, since they are published for the commands.
    */
   readonly options?: Options;
   /**
    * Clients of outside systems, made once per process when `observe` or a step first asks for them. A plan does not make them: it ends
-   * where they are needed. A test replaces them: `{ ...bucket, use: () => ({ store: fakeStore }) }`.
+   * where they are needed. A test replaces them: `{ ...bucket, clients: () => ({ store: fakeStore }) }`.
    */
-  use?(options: z.output<NoInfer<Options>>): Use;
+  clients?(options: z.output<NoInfer<Options>>): Clients;
   /** Types whose objects belong to the resources: with a `view`, what `decide` is given as `owned`; without, those of `children`. */
   readonly owns?: readonly OwnedType<Owned>[];
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
   readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Only of a kind. Default: none. */
   readonly finalizer?: OfKind<F, string>;
-  /** Observes it again and again, for changes that no watch shows: `{ every: '10m' }`. From 10 s on. Only of a kind. Default: never. */
-  readonly poll?: OfKind<F, { readonly every: string }>;
+  /** Observes it again and again, for changes that no watch shows: `10m`. From 10 s on. Only of a kind. Default: never. */
+  readonly pollInterval?: OfKind<F, string>;
   /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. Only of a kind. */
   observe?(
-    observing: Observing<NoInfer<ResourceFor<F, View>>, NoInfer<Use>, z.output<NoInfer<Options>>>,
+    context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
   ): Promise<Observed>;
   /**
    * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
@@ -111,7 +106,7 @@ export interface ControllerDefinition<
    * Default: none.
    */
   children?(
-    declaring: Declaring<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>,
+    context: ChildrenContext<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>,
     next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
   ): Children;
   /** Only with `decide`. */
@@ -121,7 +116,7 @@ export interface ControllerDefinition<
       NoInfer<Owned>,
       NoInfer<Observed>,
       Steps[Name],
-      NoInfer<Use>,
+      NoInfer<Clients>,
       z.output<NoInfer<Options>>
     >;
   };
@@ -130,17 +125,17 @@ export interface ControllerDefinition<
    * as they are declared. Default: nothing does.
    */
   decide?(
-    facts: Facts<
+    context: DecisionContext<
       NoInfer<ResourceFor<F, View>>,
       NoInfer<Owned>,
       NoInfer<Observed>,
       z.output<NoInfer<Options>>
     >,
     next: NextOf<NoInfer<Steps>, F extends AnyKind ? StatusOf<F> : never>,
-  ): Outcome;
+  ): Decision;
   /** The author's own fields of the status. They are written once the resource rests. Only of a kind. Default: none. */
   status?(
-    facts: Facts<
+    context: DecisionContext<
       NoInfer<ResourceFor<F, View>>,
       NoInfer<Owned>,
       NoInfer<Observed>,
@@ -148,8 +143,11 @@ export interface ControllerDefinition<
     >,
   ): F extends AnyKind ? Partial<StatusOf<F>> : never;
   /** Only with `view`. What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. */
-  news?(
-    facts: Pick<Facts<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>, 'resource' | 'owned'>,
+  interruptOn?(
+    context: Pick<
+      DecisionContext<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>,
+      'resource' | 'owned'
+    >,
   ): readonly string[];
   /** What the commands say. Default: from the spec and the conditions. */
   readonly messages?: Messages<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>>;
@@ -184,7 +182,7 @@ export interface ControllerDefinition<
  *     },
  *   },
  *   decide({ resource: { isBeingDeleted }, observed }, next) {
- *     if (isBeingDeleted) return observed ? next.do.remove('it is being deleted') : next.released('no bucket is left');
+ *     if (isBeingDeleted) return observed ? next.do.remove('it is being deleted') : next.removeFinalizer('no bucket is left');
  *     return observed ? next.converged('the bucket is there') : next.do.provision('there is no bucket');
  *   },
  * });
@@ -196,11 +194,11 @@ export function defineController<
   Observed = undefined,
   Steps = unknown,
   Options extends z.ZodObject = z.ZodObject,
-  Use = undefined,
+  Clients = undefined,
 >(
-  definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use>,
-): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Use> {
-  const { name, finalizer, poll, steps = {} } = definition;
+  definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients>,
+): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients> {
+  const { name, finalizer, pollInterval, steps = {} } = definition;
   const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
   const unpaced = Object.entries<Pick<StepDefinition<never, never, never, never>, 'retry'>>(steps).find(
     ([, { retry = {} }]) =>
@@ -215,8 +213,8 @@ export function defineController<
     [`the name "${name}" is not in kebab-case, such as "bucket" or "image-scan"`]: !KEBAB_CASE.test(name),
     [`the finalizer "${finalizer ?? ''}" has no domain before its name, such as "example.com/bucket"`]:
       finalizer !== undefined && !/^[^/]+\/[^/]+$/.test(finalizer),
-    [`poll.every is "${poll?.every ?? ''}", but must be a duration such as "10m"`]:
-      poll !== undefined && millisecondsIn(poll.every) === undefined,
+    [`pollInterval is "${pollInterval ?? ''}", but must be a duration such as "10m"`]:
+      pollInterval !== undefined && millisecondsIn(pollInterval) === undefined,
     [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
     [`the timeout of step ${untimely?.[0] ?? ''} must be a duration from "10s" to "1h"`]:
       untimely !== undefined,
@@ -247,8 +245,8 @@ export function isKind(type: WatchedType): type is AnyKind {
 
 function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
   const misplaced = isKind(definition.for)
-    ? ['view', 'trust', 'news']
-    : ['finalizer', 'references', 'poll', 'observe', 'status', 'children'];
+    ? ['view', 'interruptOn']
+    : ['finalizer', 'references', 'pollInterval', 'observe', 'status', 'children'];
   return misplaced.find((member) => member in definition);
 }
 

@@ -22,12 +22,19 @@ export type {
   ResourceFor,
   ResourceOf,
 } from './controller.ts';
-export type { ChildManifest, Children, Declaring } from './child.ts';
-export type { DoStep, NextOf, Outcome, StalledMore } from './next.ts';
-export type { Facts, MessageSubject, Observing, Running, StepDefinition, StepDone } from './step.ts';
-export type { ReferredType, Referring } from './reference.ts';
-export type { OwnedType, Place, ViewedObject, WatchedType } from './watched.ts';
-export type { Kube, KubeReads, Selection } from './kube.ts';
+export type { ChildManifest, Children, ChildrenContext } from './child.ts';
+export type { DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
+export type {
+  DecisionContext,
+  MessageSubject,
+  ObserveContext,
+  StepContext,
+  StepDefinition,
+  StepResult,
+} from './step.ts';
+export type { ReferredType, ReferenceContext } from './reference.ts';
+export type { OwnedType, NamespacedName, ViewedObject, WatchedType } from './watched.ts';
+export type { Kube, KubeReader, ListOptions } from './kube.ts';
 export {
   CONFIG_MAPS,
   CRON_JOBS,
@@ -46,7 +53,7 @@ export {
 export { CLUSTER_ROLES, JOBS, MANAGED_BY_LABEL, NAMESPACES, NODES, PODS, ROLE_BINDINGS } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
 export type { LabelRequirement, LabelSelector } from './label-selector.ts';
-export { ownedBy } from './owner.ts';
+export { controllerReference } from './owner.ts';
 export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
 export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
@@ -55,5 +62,5 @@ export type { PolicyRule, ReferredObject, ResourceType } from '../contract/contr
 export type { Deletion } from '../contract/decision.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
-export { startOf } from '../contract/text.ts';
+export { truncate } from '../contract/text.ts';
 export type { Ignored } from '../contract/words.ts';

@@ -3,7 +3,7 @@ import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '.
 import type { KubernetesObject } from '../contract/object.ts';
 
 /** Which objects of a type to list. */
-export interface Selection {
+export interface ListOptions {
   /** Default: those of all namespaces. */
   readonly namespace?: string;
   /** `app=web,tier!=cache` */
@@ -17,11 +17,11 @@ export interface Selection {
 }
 
 /** Reads objects of the cluster. What is read has to be in `permissions`. */
-export interface KubeReads {
+export interface KubeReader {
   /** Undefined where there is no such object. */
   get<T extends KubernetesObject = KubernetesObject>(
     at: ObjectAt,
-    only?: Pick<Selection, 'metadataOnly'>,
+    only?: Pick<ListOptions, 'metadataOnly'>,
   ): Promise<T | undefined>;
   /**
    * All of them, however many: choose by labels where there may be many.
@@ -32,7 +32,7 @@ export interface KubeReads {
    */
   list<T = KubernetesObject>(
     type: ResourceType,
-    selection?: Selection,
+    selection?: ListOptions,
     view?: (object: KubernetesObject) => T | undefined,
   ): Promise<readonly T[]>;
 }
@@ -44,14 +44,14 @@ export interface KubeReads {
  * @example
  * await kube.create(JOBS, { metadata: { name: `${resource.metadata.name}-backup`, namespace }, spec });
  */
-export interface Kube extends KubeReads {
+export interface Kube extends KubeReader {
   /** Use a name that a second attempt would choose again. */
   create<T extends KubernetesObject = KubernetesObject>(type: ResourceType, object: NewObject): Promise<T>;
   /**
    * Whether the server would accept such an object, by a dry run: ask before you delete something to make room for it. That the name
    * is taken does not count.
    */
-  checkCreate(type: ResourceType, object: NewObject): Promise<void>;
+  dryRunCreate(type: ResourceType, object: NewObject): Promise<void>;
   /** A merge patch with the resourceVersion or the UID that it was decided from. */
   patch<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch): Promise<T>;
   /** Needs the UID of the object; and the step has to say in `deletes` what it deletes. */

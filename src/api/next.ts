@@ -2,8 +2,8 @@ import type { Cause } from '../contract/cause.ts';
 
 /** How a decision names a step. */
 export type DoStep<Data> = undefined extends Data
-  ? (because: string, data?: Data) => Outcome
-  : (because: string, data: Data) => Outcome;
+  ? (because: string, data?: Data) => Decision
+  : (because: string, data: Data) => Decision;
 
 /**
  * What `decide` answers with. Each reason is a sentence for people, without a full stop, and nothing secret.
@@ -15,16 +15,16 @@ export interface NextOf<Steps, Status = never> {
   /** The steps by their names: `next.do.provision('there is no bucket')`. */
   readonly do: { readonly [Name in keyof Steps]: DoStep<Steps[Name]> };
   /** Everything is as the spec says. With `notReady`: nothing is left to do, and yet something is wrong. */
-  converged(because: string, more?: { readonly notReady?: Cause }): Outcome;
+  converged(because: string, more?: { readonly notReady?: Cause }): Decision;
   /**
    * Something has to happen that takes a while.
    *
    * @param what follows "waiting for": `the bucket to be there`
-   * @param atMostMs after so many milliseconds it is observed again
+   * @param more with `recheckAfter`, after which it is observed again: `30s`, `5m`
    */
-  wait(what: string, atMostMs: number, cause?: Cause): Outcome;
+  wait(what: string, more: WaitOptions): Decision;
   /** A person has to act. */
-  stalled(cause: Cause, more?: StalledMore): Outcome;
+  stalled(cause: Cause, more?: StalledOptions): Decision;
   /**
    * The status has to say something before the next step: what that step needs, and nobody could compute again. Then it is decided again.
    * Only of a kind. Where the controller has `status`, this has to return the fields, too.
@@ -32,14 +32,21 @@ export interface NextOf<Steps, Status = never> {
    * @example
    * if (status.address === undefined) return next.record('the address is chosen once', { address: free[0] });
    */
-  record(because: string, status: Partial<Status>): Outcome;
+  record(because: string, status: Partial<Status>): Decision;
   /** Nothing is left outside: the finalizer is removed. Only for a resource that is being deleted. */
-  released(because: string): Outcome;
+  removeFinalizer(because: string): Decision;
 }
 
-export interface StalledMore {
-  /** After so many milliseconds it is observed again. Default: once the resource changes. */
-  readonly atMostMs?: number;
+export interface WaitOptions {
+  /** After so long it is observed again, if nothing that is watched has changed by then: `30s`, `5m`, at most a day. */
+  readonly recheckAfter: string;
+  /** Why it does not come to that, where something is wrong. */
+  readonly cause?: Cause;
+}
+
+export interface StalledOptions {
+  /** After so long it is observed again: `10m`. Default: once the resource changes. */
+  readonly recheckAfter?: string;
   /**
    * What was tried, in CamelCase, for an Event about it: `AddLabel`. Default: no Event of a kind of `defineKind`, whose conditions
    * say it; `Reconcile` of any other type.
@@ -48,10 +55,10 @@ export interface StalledMore {
 }
 
 /** What `decide` has answered. Made by {@link NextOf} alone. */
-export type Outcome =
+export type Decision =
   | { readonly is: 'step'; readonly step: string; readonly because: string; readonly data: unknown }
   | { readonly is: 'converged'; readonly because: string; readonly notReady?: Cause }
-  | { readonly is: 'wait'; readonly what: string; readonly atMostMs: number; readonly cause?: Cause }
-  | ({ readonly is: 'stalled'; readonly cause: Cause } & StalledMore)
+  | ({ readonly is: 'wait'; readonly what: string } & WaitOptions)
+  | ({ readonly is: 'stalled'; readonly cause: Cause } & StalledOptions)
   | { readonly is: 'record'; readonly because: string; readonly status: object }
-  | { readonly is: 'released'; readonly because: string };
+  | { readonly is: 'removeFinalizer'; readonly because: string };

@@ -6,9 +6,11 @@ import type { KubernetesObject, OwnerReference } from '../contract/object.ts';
  *
  * @throws Error if the resource has no apiVersion or kind, as an item of a list
  * @example
- * await kube.create(JOBS, { metadata: { name, namespace, ownerReferences: [ownedBy(resource)] }, spec });
+ * await kube.create(JOBS, { metadata: { name, namespace, ownerReferences: [controllerReference(resource)] }, spec });
  */
-export function ownedBy({ apiVersion, kind, metadata: { name, uid } }: KubernetesObject): OwnerReference {
+export function controllerReference(resource: KubernetesObject): OwnerReference {
+  const { apiVersion, kind, metadata } = resource;
+  const { name, uid } = metadata;
   if (apiVersion === undefined || kind === undefined)
     throw new Error(`object ${name} has no apiVersion or kind`);
   // No `blockOwnerDeletion`: some clusters demand a further right for it.

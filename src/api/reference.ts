@@ -1,8 +1,8 @@
 import type { ResourceType } from '../contract/controller.ts';
-import type { Place } from './watched.ts';
+import type { NamespacedName } from './watched.ts';
 
 /** What references follow from. */
-export interface Referring<R, Options> {
+export interface ReferenceContext<R, Options> {
   readonly resource: R;
   readonly options: Options;
 }
@@ -15,15 +15,15 @@ export interface Referring<R, Options> {
  * @typeParam Options the values of the options of the controller
  * @example
  * references: [
- *   { ...SECRETS, of: ({ resource }) => [{ name: resource.spec.secretName }] },
- *   { ...NAMESPACES, selects: ({ resource }) => resource.spec.namespaceLabels },
+ *   { ...SECRETS, names: ({ resource }) => [{ name: resource.spec.secretName }] },
+ *   { ...NAMESPACES, matchLabels: ({ resource }) => resource.spec.namespaceLabels },
  * ]
  */
 export interface ReferredType<R, Options = unknown> extends ResourceType {
   /** The objects by their names, whether there are any or not. Pure. Default namespace: that of the resource. Default: none. */
-  of?(referring: Referring<R, Options>): readonly Place[];
+  names?(context: ReferenceContext<R, Options>): readonly NamespacedName[];
   /**
    * The labels of the objects; of a namespaced type, in the namespace of the resource. Pure. Undefined: it selects none. Default: none.
    */
-  selects?(referring: Referring<R, Options>): Readonly<Record<string, string>> | undefined;
+  matchLabels?(context: ReferenceContext<R, Options>): Readonly<Record<string, string>> | undefined;
 }

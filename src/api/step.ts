@@ -1,6 +1,6 @@
 import type { Deletion } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
-import type { Kube, KubeReads } from './kube.ts';
+import type { Kube, KubeReader } from './kube.ts';
 
 /**
  * What a decision is made from.
@@ -10,7 +10,7 @@ import type { Kube, KubeReads } from './kube.ts';
  * @typeParam Observed what `observe` returns
  * @typeParam Options the values of its options
  */
-export interface Facts<R, Owned, Observed, Options = unknown> {
+export interface DecisionContext<R, Owned, Observed, Options = unknown> {
   readonly resource: R;
   /** The views of the objects that belong to the resource: of the types of `owns` that have a `view`. */
   readonly owned: readonly Owned[];
@@ -25,24 +25,24 @@ export interface Facts<R, Owned, Observed, Options = unknown> {
 /**
  * What `observe` is given.
  *
- * @typeParam Use what `use` returns
+ * @typeParam Clients what `clients` returns
  */
-export interface Observing<R, Use = unknown, Options = unknown> {
+export interface ObserveContext<R, Clients = unknown, Options = unknown> {
   readonly resource: R;
   /** Clients of outside systems. */
-  readonly use: Use;
+  readonly clients: Clients;
   /** As the operator has them. */
   readonly options: Options;
   /** Reads the cluster. */
-  readonly kube: KubeReads;
+  readonly kube: KubeReader;
   /** Aborted once the time of the step is over, or a newer step of this resource waits. Hand it to whatever you call. */
   readonly signal: AbortSignal;
 }
 
 /** What a step is given. */
-export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> extends Observing<
+export interface StepContext<R, Owned, Observed, Clients = unknown, Options = unknown> extends ObserveContext<
   R,
-  Use,
+  Clients,
   Options
 > {
   readonly owned: readonly Owned[];
@@ -56,7 +56,7 @@ export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> e
    *
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
-  readonly didSoFar: (did: string) => void;
+  readonly progress: (did: string) => void;
   /**
    * False once most of the time of the attempt is over, or a newer step of the resource waits. A step of many writes asks before each
    * one, and ends; it is decided again, and goes on.
@@ -65,9 +65,9 @@ export interface Running<R, Owned, Observed, Use = unknown, Options = unknown> e
 }
 
 /** What a step did. */
-export interface StepDone {
+export interface StepResult {
   /** In the past tense: `created the bucket`. */
-  readonly did: string;
+  readonly message: string;
   /** An Event of the resource that says the same. Both in CamelCase: `{ reason: 'Created', action: 'Create' }`. */
   readonly event?: { readonly reason: string; readonly action: string };
 }
@@ -77,7 +77,7 @@ export interface StepDone {
  *
  * @typeParam Data what a decision hands over besides a reason
  */
-export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options = unknown> {
+export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Options = unknown> {
   /** What the Temporal UI shows beside the activity, before the reason: `create the bucket`. */
   readonly summary: string;
   /**
@@ -102,17 +102,17 @@ export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options
    */
   readonly onChange?: 'interrupt' | 'finish';
   /** How many writes it makes. With more than ten, each attempt has its full time. Default: one. */
-  writes?(facts: Facts<R, Owned, Observed, Options>, data: Data): number;
+  writes?(context: DecisionContext<R, Owned, Observed, Options>, data: Data): number;
   /**
-   * With `trust: 'watch'`, what has to be read before the step is done.
+   * What is read before the step is done. Only of a controller with `view`.
    *
-   * - `watch`: nothing. Its one write is a patch of the resource with the resourceVersion that was decided from.
+   * - `cache`: nothing, it is decided from what the watch shows. Its one write is a patch of the resource with the resourceVersion that was decided from.
    * - `resource`: the resource, and not the objects of `owns`.
-   * - `live` (default): everything.
+   * - `all` (default): everything.
    */
-  readonly basis?: 'watch' | 'resource' | 'live';
+  readonly reads?: 'cache' | 'resource' | 'all';
   /** What the step deletes, for the person who has to approve of it. Without, `kube.delete` refuses. Default: nothing. */
-  deletes?(facts: Facts<R, Owned, Observed, Options>, data: Data): Deletion;
+  deletes?(context: DecisionContext<R, Owned, Observed, Options>, data: Data): Deletion;
   /**
    * Does it, within `timeout`. An attempt may be repeated, and may take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the
    * resource and to objects of `owns`, nothing is read again before the next decision.
@@ -120,7 +120,7 @@ export interface StepDefinition<R, Owned, Observed, Data, Use = unknown, Options
    * @param data of the decision that named this step, in this very attempt. It is never in the history
    * @returns what it did, in the past tense: `created the bucket`; or more
    */
-  run(running: Running<R, Owned, Observed, Use, Options>, data: Data): Promise<string | StepDone>;
+  run(context: StepContext<R, Owned, Observed, Clients, Options>, data: Data): Promise<string | StepResult>;
 }
 
 /** What `messages` are made from: the resource as the API server has it, and what decisions are made from. */

@@ -22,14 +22,14 @@ export interface ViewedObject<View> {
 }
 
 /** Where an object is. A cluster-scoped one has no namespace. */
-export type Place = Pick<Identity, 'namespace' | 'name'>;
+export type NamespacedName = Pick<Identity, 'namespace' | 'name'>;
 
 /**
  * A type whose objects belong to the resources of a controller. A change of one is a change of its resource.
  *
  * @typeParam View what decisions need of an object
  * @example
- * owns: [DEPLOYMENTS, { ...CONFIG_MAPS, by: 'example.com/website', view: ({ metadata }) => metadata.labels }]
+ * owns: [DEPLOYMENTS, { ...CONFIG_MAPS, ownerOf: 'example.com/website', view: ({ metadata }) => metadata.labels }]
  */
 export interface OwnedType<View> extends WatchedType {
   /**
@@ -39,13 +39,13 @@ export interface OwnedType<View> extends WatchedType {
   view?(object: KubernetesObject): View | undefined;
   /**
    * Which resource an object belongs to: a label that holds the name of the resource, or a function. Default: the owner
-   * reference whose `controller` is true. Those of a namespaced resource are in its namespace, unless `at` says where.
+   * reference whose `controller` is true. Those of a namespaced resource are in its namespace, unless `nameFor` says where.
    */
-  readonly by?: string | ((object: KubernetesObject) => Place | undefined);
+  readonly ownerOf?: string | ((object: KubernetesObject) => NamespacedName | undefined);
   /** Only of a declared object: it is created once, and not changed afterwards, such as a Job. */
   readonly once?: true;
   /** Only of a declared object: it is deleted and created anew where the server refuses its change. Default: the resource is stalled. */
   readonly replace?: true;
   /** The one object that a resource can have, so that it is read by name. Default: all in the namespace are listed. */
-  readonly at?: (resource: Place) => Place;
+  readonly nameFor?: (resource: NamespacedName) => NamespacedName;
 }

@@ -3,7 +3,7 @@ import type { Controller } from '../contract/controller.ts';
 import type { Ask } from './ask.ts';
 import { listTargets } from './cluster/objects.ts';
 import type { Session, SessionOptions } from './session.ts';
-import { controllersOf } from './controllers.ts';
+import { configuredControllers } from './controllers.ts';
 import { withoutJoinedValues } from './options.ts';
 import { nameOfKind, parseResource } from './resource-name.ts';
 import { STATES } from './state.ts';
@@ -30,7 +30,7 @@ export async function completionsFor(
     const cursor = cursorIn(program, words);
     // The shell knows the names of files.
     if (FILES.has(cursor.option?.attributeName() ?? '')) return ':0\n';
-    const controllers = controllersOf(ask.program);
+    const controllers = configuredControllers(ask.program);
     const namesOf = (kind: string) => namesInTime(ask, cursor, kind);
     const found = await candidates(controllers, cursor, namesOf);
     const fitting = found.filter(({ value }) => value.startsWith(cursor.word));
@@ -93,7 +93,7 @@ export function cursorIn({ commands }: Pick<Command, 'commands'>, words: readonl
   return { word, commands, command, option, before: operands, options: command.opts() };
 }
 
-export interface Candidate {
+export interface Suggestion {
   readonly value: string;
   readonly description?: string;
 }
@@ -103,7 +103,7 @@ export async function candidates(
   controllers: readonly Controller[],
   cursor: Cursor,
   namesOf: NamesOf,
-): Promise<readonly Candidate[]> {
+): Promise<readonly Suggestion[]> {
   const { word, commands, command, option } = cursor;
   if (command === undefined) {
     return commands.map((each) => ({ value: each.name(), description: each.description() }));
@@ -117,7 +117,7 @@ export async function candidates(
     : plain(await resources(controllers, cursor, namesOf));
 }
 
-function plain(values: readonly string[]): readonly Candidate[] {
+function plain(values: readonly string[]): readonly Suggestion[] {
   return values.map((value) => ({ value }));
 }
 
@@ -132,7 +132,7 @@ async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly stri
   }
 }
 
-function kinds(controllers: readonly Controller[], command: Command): readonly Candidate[] {
+function kinds(controllers: readonly Controller[], command: Command): readonly Suggestion[] {
   const ofKinds = controllers.map((each) => ({ value: nameOfKind(each), description: each.name }));
   const isOfMany = ['pause', 'resume'].includes(command.name());
   return isOfMany ? [...ofKinds, { value: 'controller', description: 'all of its resources' }] : ofKinds;

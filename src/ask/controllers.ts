@@ -1,11 +1,11 @@
 import { defaultOptions, type Options } from '../config/config.ts';
 import type { PublishedSettings } from '../config/published.ts';
 import type { Controller } from '../contract/controller.ts';
-import type { Subject } from '../contract/words.ts';
+import type { MessageInput } from '../contract/words.ts';
 import { controllersOf as controllersWith, type Program } from '../program/program.ts';
 
 /** The controllers with the settings of the running operator, or with the defaults. */
-export function controllersOf(program: Program, settings?: PublishedSettings): readonly Controller[] {
+export function configuredControllers(program: Program, settings?: PublishedSettings): readonly Controller[] {
   return controllersWith(program, optionsOf(program, settings));
 }
 
@@ -16,7 +16,7 @@ export function optionsOf(program: Program, settings: PublishedSettings | undefi
 const CHILDREN_MAX = 5;
 
 /** A few of its children that are not well, the worst first. */
-export function childrenNotWell({ words }: Controller, subject: Subject): readonly string[] {
+export function childrenNotWell({ words }: Controller, subject: MessageInput): readonly string[] {
   return (words?.children?.(subject) ?? []).slice(0, CHILDREN_MAX);
 }
 

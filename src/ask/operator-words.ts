@@ -1,7 +1,7 @@
 import type { Options } from '../config/config.ts';
 import type { Ignored } from '../contract/words.ts';
 import { VERSION } from '../version.ts';
-import type { Operator } from './session.ts';
+import type { AskedOperator } from './session.ts';
 
 /*
  * Sentences about the running operator.
@@ -13,7 +13,7 @@ export const UPDATE_PLUGIN = 'update the plugin';
 const OTHERS_MAX = 3;
 
 /** Why the options of the operator are unknown. */
-export function whyNoOperator(operator: Omit<Operator, 'settings'>): string {
+export function whyNoOperator(operator: Omit<AskedOperator, 'settings'>): string {
   const { taskQueue, unreadable, otherTaskQueues, otherCluster } = operator;
   if (unreadable !== undefined) {
     return `the operator with task queue "${taskQueue}" is version ${unreadable}; this plugin, version ${VERSION}, cannot read its settings; ${UPDATE_PLUGIN}`;
@@ -55,13 +55,13 @@ export function whyLeftOut(
   const running: readonly string[] = controllers;
   if (!running.includes(controller)) {
     return {
-      because: `the operator runs without the controller ${controller}; it runs ${running.join(', ')} (--controllers)`,
+      message: `the operator runs without the controller ${controller}; it runs ${running.join(', ')} (--controllers)`,
       advice: [`add ${controller} to --controllers, and restart the operator`],
     };
   }
   if (namespaces.length === 0 || namespace === undefined || namespaces.includes(namespace)) return undefined;
   return {
-    because: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${namespace}`,
+    message: `the operator watches only the namespaces ${namespaces.join(', ')} (--namespaces), and not ${namespace}`,
     advice: [`add ${namespace} to --namespaces, and restart the operator`],
   };
 }

@@ -4,7 +4,7 @@ import type { Program } from '../program/program.ts';
 import { AskProblem } from './ask.ts';
 import type { ObjectName } from './cluster/objects.ts';
 import type { Session } from './session.ts';
-import { controllersOf } from './controllers.ts';
+import { configuredControllers } from './controllers.ts';
 
 /** The kind of a controller, and maybe a name. */
 export interface ResourceName {
@@ -52,7 +52,7 @@ export function parseResource(program: Program, words: readonly string[]): Resou
 
 /** Takes a kind in any case, singular or plural, its short name, with or without its group; or the name of a controller. */
 export function controllerOfKind(program: Program, word: string): Controller {
-  const controllers = controllersOf(program);
+  const controllers = configuredControllers(program);
   const found = controllers.find((controller) => namesOf(controller).includes(word.toLowerCase()));
   if (found !== undefined) return found;
   const kinds = controllers.map(nameOfKind).join(', ');

@@ -3,7 +3,7 @@ import { defaultOptions } from '../config/config.ts';
 import type { ProgramNames } from '../config/options.ts';
 import { clusterIn, settingsFrom, type PublishedSettings } from '../config/published.ts';
 import { clientConnection, temporalFrom, type TemporalTarget } from '../config/temporal.ts';
-import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
+import { labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { clusterUid } from '../kubernetes/cluster-uid.ts';
@@ -88,7 +88,7 @@ export interface TemporalOptions {
 }
 
 /** The operator that is asked about, as far as Temporal knows it. */
-export interface Operator {
+export interface AskedOperator {
   readonly taskQueue: string;
   readonly settings: PublishedSettings | undefined;
   /** The version of an operator whose settings this program cannot read. */
@@ -100,9 +100,9 @@ export interface Operator {
 }
 
 /** A connection to Temporal. Its calls throw TemporalProblem. */
-export interface TemporalAccess extends Operator {
+export interface TemporalAccess extends AskedOperator {
   /** Only the runs of this cluster count; undefined: all runs, since their cluster is unknown. */
-  readonly cluster: Cluster | undefined;
+  readonly cluster: ClusterIdentity | undefined;
   readonly runs: RunReader;
   readonly namespace: string;
   /** Makes one call or several, within a few seconds in all. */
@@ -161,7 +161,7 @@ export async function connectTemporal(
   }
 }
 
-type Found = Operator & Pick<TemporalAccess, 'cluster'>;
+type Found = AskedOperator & Pick<TemporalAccess, 'cluster'>;
 
 interface Sought {
   readonly program: ProgramNames;
@@ -201,6 +201,6 @@ export function foundIn(program: ProgramNames, taskQueue: string, texts: Setting
 }
 
 /** Only if both are known: neither the user nor the operator may be allowed to read the UID. */
-function isOther({ uid }: Cluster, ownUid: string | undefined): boolean {
+function isOther({ uid }: ClusterIdentity, ownUid: string | undefined): boolean {
   return uid !== undefined && ownUid !== undefined && uid !== ownUid;
 }

@@ -1,7 +1,7 @@
 import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Cause } from '../contract/cause.ts';
 import type { Controller } from '../contract/controller.ts';
-import { causeOf, type Next } from '../contract/decision.ts';
+import { causeOf, type NextInHistory } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { controlOf, invalidAnnotation } from '../controllers/control/annotations.ts';
 import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
@@ -20,16 +20,16 @@ const COLOURS = {
   Ignored: 'dim',
 } as const;
 
-export type State = keyof typeof COLOURS;
+export type ResourceState = keyof typeof COLOURS;
 
-export const STATES: readonly State[] = Object.keys(COLOURS).filter(isState);
+export const STATES: readonly ResourceState[] = Object.keys(COLOURS).filter(isState);
 
-function isState(name: string): name is State {
+function isState(name: string): name is ResourceState {
   return Object.hasOwn(COLOURS, name);
 }
 
 interface Seen {
-  readonly state?: State | undefined;
+  readonly state?: ResourceState | undefined;
   /** What is wrong, if anything. */
   readonly cause?: unknown;
 }
@@ -40,17 +40,19 @@ export function isWell({ state, cause }: Seen): boolean {
 }
 
 /** The operator has nothing to do. A person may have. */
-export function isAtRest(state: State | undefined): boolean {
+export function isAtRest(state: ResourceState | undefined): boolean {
   return state === 'UpToDate' || state === 'Ignored';
 }
 
-export function colourOf({ state, cause }: Seen): (typeof COLOURS)[State] {
+export function colourOf({ state, cause }: Seen): (typeof COLOURS)[ResourceState] {
   if (isAtRest(state) && cause !== undefined) return 'yellow';
   return state === undefined ? 'red' : COLOURS[state];
 }
 
 /** The state of a resource whose run is open. */
-export function stateOfRun(run: Pick<Run, 'pause' | 'runState' | 'pending' | 'workflowTaskAttempt'>): State {
+export function stateOfRun(
+  run: Pick<Run, 'pause' | 'runState' | 'pending' | 'workflowTaskAttempt'>,
+): ResourceState {
   const { pause, runState, pending, workflowTaskAttempt } = run;
   if (pause !== undefined) return 'Paused';
   if (isTaskFailing(run)) return 'Retrying';
@@ -60,7 +62,7 @@ export function stateOfRun(run: Pick<Run, 'pause' | 'runState' | 'pending' | 'wo
 }
 
 /** The state of a resource without an open run, from its controller's decision. */
-export function stateByDecision(next: Next): State {
+export function stateByDecision(next: NextInHistory): ResourceState {
   switch (next.do) {
     case 'converged':
       return causeOf(next) === undefined ? 'UpToDate' : 'NotReady';
@@ -78,7 +80,7 @@ export function stateByDecision(next: Next): State {
 export const NOT_STARTED = 'no run is open for it yet';
 
 export interface StatusSays {
-  readonly state: State;
+  readonly state: ResourceState;
   readonly message: string;
   readonly since: string | undefined;
   /** What is wrong, if anything. */
@@ -90,7 +92,7 @@ type Finalizing = Pick<Controller, 'finalizer'>;
 /** The state of a resource without an open run, from its status, as kstatus reads it. */
 export function stateByStatus(controller: Finalizing, object: KubernetesObject): StatusSays {
   const { status, metadata } = object;
-  const conditions = conditionsIn(status);
+  const conditions = conditionFieldsIn(status);
   const ready = conditions.find(({ type }) => type === 'Ready');
   const since = ready?.lastTransitionTime;
   if (metadata.deletionTimestamp !== undefined) return stateOfDeleted(controller, object);
@@ -110,10 +112,10 @@ export function stateByStatus(controller: Finalizing, object: KubernetesObject):
 }
 
 function wrong(
-  state: State,
-  { reason: code, message, lastTransitionTime: since }: ConditionFields,
+  state: ResourceState,
+  { reason: reason, message, lastTransitionTime: since }: ConditionFields,
 ): StatusSays {
-  return { state, message, since, cause: { code, because: message, advice: [] } };
+  return { state, message, since, cause: { reason: reason, message: message, advice: [] } };
 }
 
 /** The operator is done with a resource that only the finalizers of others hold. */
@@ -127,7 +129,7 @@ export function stateOfDone(controller: Finalizing, object: KubernetesObject): S
   const control = controlOf(object);
   const cause =
     since === undefined ? control && invalidAnnotation(control) : foreignFinalizers(controller, object);
-  const message = cause?.because ?? (since === undefined ? '' : 'it is being deleted');
+  const message = cause?.message ?? (since === undefined ? '' : 'it is being deleted');
   return { state: since === undefined ? 'UpToDate' : 'Waiting', message, since, cause };
 }
 
@@ -135,7 +137,7 @@ function foreignFinalizers(controller: Finalizing, object: KubernetesObject): Ca
   const others = object.metadata.deletionTimestamp === undefined ? [] : heldByOthers(controller, object);
   if (others.length === 0) return undefined;
   const advice = ["ask the owner of these finalizers; none of them is the operator's"];
-  return { code: 'ForeignFinalizers', because: `held by ${others.join(', ')}`, advice };
+  return { reason: 'ForeignFinalizers', message: `held by ${others.join(', ')}`, advice };
 }
 
 /**
@@ -153,8 +155,8 @@ export function endedWithNamespace(
   const { name } = namespace.metadata;
   const why = { run: `kubectl durable why namespace/${name}`, to: 'see what it waits for' };
   return {
-    code: 'NamespaceTerminating',
-    because: `namespace ${name} is being deleted, and accepts nothing new`,
+    reason: 'NamespaceTerminating',
+    message: `namespace ${name} is being deleted, and accepts nothing new`,
     advice: [...(foreignFinalizers(controller, object)?.advice ?? []), why],
   };
 }
@@ -178,7 +180,7 @@ export interface ConditionFields {
   readonly lastTransitionTime: string | undefined;
 }
 
-export function conditionsIn(status: unknown): readonly ConditionFields[] {
+export function conditionFieldsIn(status: unknown): readonly ConditionFields[] {
   return listOf(fieldsOf(status)['conditions']).flatMap((condition) => {
     const type = textOf(condition['type']);
     const is = textOf(condition['status']);

@@ -13,7 +13,7 @@ import { endSettingsRun } from '../temporal/settings-run.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from './ask.ts';
 import { listObjects } from './cluster/objects.ts';
 import type { Session, TemporalAccess } from './session.ts';
-import { controllersOf, optionsOf } from './controllers.ts';
+import { configuredControllers, optionsOf } from './controllers.ts';
 import { addCommand, type SharedOptions } from './options.ts';
 import { harmless } from './output.ts';
 import { commandFor, countOf } from './resource-name.ts';
@@ -66,7 +66,7 @@ async function answerUninstallCheck(
   }
   const found = await findLeftBehind(session, access, scopeOf(ask.program, access, options));
   if (found.hanging.length + found.runs.length > 0) {
-    ask.stdout.write(refusal(found, taskQueue, ask.program));
+    ask.stdout.write(uninstallRefusal(found, taskQueue, ask.program));
     return 1;
   }
   ask.stdout.write(stays(found, taskQueue));
@@ -75,7 +75,7 @@ async function answerUninstallCheck(
 }
 
 /** The options that the operator has published count. The chart gives its own, for an operator that never ran. */
-function scopeOf(program: Program, { settings }: TemporalAccess, given: UninstallOptions): Scope {
+function scopeOf(program: Program, { settings }: TemporalAccess, given: UninstallOptions): OperatorScope {
   const { reconciliation } = optionsOf(program, settings);
   return settings === undefined ? { ...reconciliation, ...given } : reconciliation;
 }
@@ -83,7 +83,7 @@ function scopeOf(program: Program, { settings }: TemporalAccess, given: Uninstal
 const NAMED_MAX = 20;
 
 /** Why the operator must stay for now, and what to do. */
-export function refusal({ hanging, runs }: LeftBehind, taskQueue: string, program: Program): string {
+export function uninstallRefusal({ hanging, runs }: LeftBehind, taskQueue: string, program: Program): string {
   const lines = [`Do not uninstall the operator of task queue ${taskQueue} yet.`];
   for (const { type, finalizer, resources } of hanging) {
     lines.push(
@@ -97,7 +97,7 @@ export function refusal({ hanging, runs }: LeftBehind, taskQueue: string, progra
     lines.push(
       '',
       `${runs.length === 1 ? '1 run' : `${runs.length} runs`} that only the operator's workers would end. To see what they wait for:`,
-      ...shown(runs, explanationBy(controllersOf(program))),
+      ...shown(runs, explanationBy(configuredControllers(program))),
     );
   }
   return `${lines.join('\n')}\n`;
@@ -134,7 +134,7 @@ function explanationBy(controllers: readonly Controller[]): (run: ListedRun) => 
 }
 
 /** The responsibility of an operator. */
-export interface Scope {
+export interface OperatorScope {
   readonly controllers: readonly string[];
   /** Empty: all of them. */
   readonly namespaces: readonly string[];
@@ -159,7 +159,7 @@ export interface LeftBehind {
 export async function findLeftBehind(
   { program, client }: Pick<Session, 'program' | 'client'>,
   access: TemporalAccess,
-  scope: Scope,
+  scope: OperatorScope,
 ): Promise<LeftBehind> {
   const list = (controller: string, type: ResourceType, labelSelector?: string) =>
     scope.controllers.includes(controller) ? listIn(client, { type, labelSelector, ...scope }) : [];
@@ -170,7 +170,7 @@ export async function findLeftBehind(
     return resources.length === 0 ? [] : [{ type, finalizer, resources }];
   };
   const [hanging, podSets, roleBindings, runs] = await Promise.all([
-    Promise.all(controllersOf(program).map(hangingOf)),
+    Promise.all(configuredControllers(program).map(hangingOf)),
     list('pod-set', POD_SETS),
     list('namespace-role-binding', ROLE_BINDINGS, `${MANAGED_BY_LABEL}=${MANAGED_BY}`),
     runsStillOpen(access),
@@ -178,7 +178,7 @@ export async function findLeftBehind(
   return { hanging: hanging.flat(), runs, podSets: podSets.length, roleBindings: roleBindings.length };
 }
 
-interface Listing extends Scope {
+interface Listing extends OperatorScope {
   readonly type: ResourceType;
   readonly labelSelector: string | undefined;
 }

@@ -3,7 +3,7 @@ import { ASK_COMMAND_NAMES, ASK_COMMANDS } from '../ask/commands.ts';
 import { VERSION } from '../version.ts';
 import { variableFor, type OptionRow } from './option.ts';
 import type { OptionTable } from './option-table.ts';
-import type { Given, GivenOptions } from './sources.ts';
+import type { SourcedValue, GivenOptions } from './sources.ts';
 
 const COMMANDS = {
   run: 'watch the cluster and reconcile, in one process (the default)',
@@ -139,7 +139,7 @@ function withoutBooleanValue({ rows }: OptionTable, argument: string): string {
 
 function givenTo({ rows }: OptionTable, command: Command) {
   const values = command.optsWithGlobals<Record<string, unknown>>();
-  const flags = new Map<string, Given>();
+  const flags = new Map<string, SourcedValue>();
   for (const { name } of rows) {
     const raw = values[new Option(`--${name}`).attributeName()];
     if (raw !== undefined) flags.set(name, { raw, from: `--${name}` });

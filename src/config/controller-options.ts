@@ -39,7 +39,7 @@ export function optionsOfController(options: object, controller: string): unknow
 
 function optionFor(property: string, field: z.ZodType, refuse: (problem: string) => void) {
   if (SECRET.test(property))
-    refuse('looks secret, and options are published; let `use` read it from a file or a variable');
+    refuse('looks secret, and options are published; let `clients` read it from a file or a variable');
   const filled = field instanceof z.ZodDefault ? textOf(field.def.defaultValue) : undefined;
   if (filled === undefined && !(field instanceof z.ZodOptional))
     refuse('needs a default, or has to be optional');

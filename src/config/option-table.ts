@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { controllerSections } from './controller-options.ts';
-import { rowsOf, type OptionRow } from './option.ts';
+import { optionRows, type OptionRow } from './option.ts';
 import { schemaFor, type ProgramNames } from './options.ts';
 
 /** The options of a program. */
@@ -18,7 +18,7 @@ export function optionTable(program: ProgramNames): OptionTable {
   const schema = own.extend(controllerSections(program.controllers)) as unknown as typeof own;
   const titles = program.controllers.map(({ name }) => `Controller ${name}`);
   // The options of controllers that the program does not have keep their defaults.
-  const rows = rowsOf(schema).filter(
+  const rows = optionRows(schema).filter(
     ({ title }) => !title.startsWith('Controller ') || titles.includes(title),
   );
   const names = rows.map(({ name }) => name);

@@ -67,7 +67,7 @@ export function section<Shape extends z.ZodRawShape>(
 }
 
 /** @throws Error where something in the table was not made by `section` and `option`: a bug */
-export function rowsOf(options: z.ZodObject<Readonly<Record<string, z.ZodObject>>>): OptionRow[] {
+export function optionRows(options: z.ZodObject<Readonly<Record<string, z.ZodObject>>>): OptionRow[] {
   return Object.entries(options.shape).flatMap(([group, schema]) =>
     Object.entries(schema.shape).map(([property, each]) => {
       const [about, described] = [SECTIONS.get(schema), DESCRIBED.get(each)];

@@ -52,7 +52,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         help: 'run only these controllers',
         docs: 'It limits what is watched; a worker runs everything on its task queue.',
       }),
-      namespaces: option('namespaces <names>', values.listOf(values.namespaceName), {
+      namespaces: option('namespaces <names>', values.listCodec(values.namespaceName), {
         published: true,
         default: '',
         unset: 'all',
@@ -86,7 +86,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         help: 'bind only in namespaces with these labels, such as `team=a,env in (dev,test)`',
         docs: 'The syntax is that of `kubectl --selector`.',
       }),
-      excludeNamespaces: option('exclude-namespaces <names>', values.listOf(values.namespaceName), {
+      excludeNamespaces: option('exclude-namespaces <names>', values.listCodec(values.namespaceName), {
         published: true,
         default: 'kube-system,kube-public,kube-node-lease',
         help: 'never bind in these namespaces',
@@ -253,7 +253,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
           default: '127.0.0.1:9096',
           help: 'serve the codec here',
         }),
-        allowOrigins: option('codec-allow-origin <origins>', values.listOf(values.origin), {
+        allowOrigins: option('codec-allow-origin <origins>', values.listCodec(values.origin), {
           default: 'http://localhost:8233',
           help: 'origins of the Temporal UIs that may use it',
         }),

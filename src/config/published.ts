@@ -1,4 +1,4 @@
-import type { Cluster } from '../contract/cluster.ts';
+import type { ClusterIdentity } from '../contract/cluster.ts';
 import { optionsFrom, textsOf, workerVersionOf, type Options } from './config.ts';
 import { optionTable, type OptionTable } from './option-table.ts';
 import type { ProgramNames } from './options.ts';
@@ -67,6 +67,6 @@ function leaseIn({ lease }: PublishedTexts): PublishedLease | undefined {
 }
 
 /** Of the operator; also where the rest cannot be read. */
-export function clusterIn({ 'cluster-name': name, 'cluster-uid': uid }: PublishedTexts): Cluster {
+export function clusterIn({ 'cluster-name': name, 'cluster-uid': uid }: PublishedTexts): ClusterIdentity {
   return { ...(name !== undefined && { name }), ...(uid !== undefined && { uid }) };
 }

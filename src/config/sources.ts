@@ -6,14 +6,14 @@ import type { OptionTable } from './option-table.ts';
 import { firstLineOf, whyUnreadable } from './readable.ts';
 
 /** What a source says about one option. */
-export interface Given {
+export interface SourcedValue {
   readonly raw: unknown;
   /** What to call the source in a message: the flag, the variable, or the file with its line and key. */
   readonly from: string;
 }
 
 /** What is given, by the names of the options. */
-export type GivenOptions = ReadonlyMap<string, Given>;
+export type GivenOptions = ReadonlyMap<string, SourcedValue>;
 
 export interface FileContents {
   readonly given: GivenOptions;
@@ -78,7 +78,7 @@ function parseConfigFile({ rows }: OptionTable, path: string, text: string): Fil
   if (values === null) return { given: new Map(), problems: [] };
   if (!isMap(document.contents)) return wrong(`${path}:1: not a mapping; write lines such as resync: 3m`);
   const raws = z.record(z.string(), z.unknown()).parse(values);
-  const given = new Map<string, Given>();
+  const given = new Map<string, SourcedValue>();
   const problems: string[] = [];
   for (const { key } of document.contents.items) {
     const name = String(key);

@@ -92,13 +92,13 @@ export function oneOf<const Word extends string>(words: readonly Word[]) {
 
 /** At least one of the words; in the order of the words. */
 export function someOf<const Word extends string>(words: readonly Word[]) {
-  return listOf(oneOf(words))
+  return listCodec(oneOf(words))
     .refine((chosen) => chosen.length > 0, `is empty; write one or more of ${words.join(', ')}`)
     .overwrite((chosen) => words.filter((word) => chosen.includes(word)));
 }
 
 /** `a,b`, or a list in a file; each entry once. */
-export function listOf<Entry extends string>(entry: z.ZodType<Entry>) {
+export function listCodec<Entry extends string>(entry: z.ZodType<Entry>) {
   return z.codec(z.unknown(), z.array(entry), {
     decode: (raw, payload) => {
       const entries = typeof raw === 'string' ? splitAtCommas(raw) : raw;

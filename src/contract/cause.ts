@@ -15,19 +15,19 @@ export interface CommandAdvice {
 
 export interface Cause {
   /** For programs, in CamelCase: `JobNameTaken`. Causes with the same code are shown together. */
-  readonly code: string;
+  readonly reason: string;
   /** For people: one sentence without a full stop. Nothing secret: it enters workflow history. */
-  readonly because: string;
+  readonly message: string;
   /** The most useful first. Empty: waiting is all that can be done. */
   readonly advice: readonly Advice[];
 }
 
 /** With the sentences of its advice: what a condition and an Event say. */
-export function inOneLine({ because, advice }: Cause): string {
-  return [because, ...advice.filter((each) => typeof each === 'string')].join('; ');
+export function inOneLine({ message, advice }: Cause): string {
+  return [message, ...advice.filter((each) => typeof each === 'string')].join('; ');
 }
 
 /** The cause alone, of a value that has more. */
-export function causeIn({ code, because, advice }: Cause): Cause {
-  return { code, because, advice };
+export function causeIn({ reason, message, advice }: Cause): Cause {
+  return { reason, message, advice };
 }

@@ -1,9 +1,16 @@
+import type { KubernetesObject } from './object.ts';
+
 /*
  * What people ask of any resource by annotations, whichever controller it belongs to.
  */
 
 /** With `true`: nothing is written for the resource but its status and Events; on a Namespace, for all in it. */
 export const PAUSED_ANNOTATION = 'durable-operator.dev/paused';
+/** A resource, or its Namespace. */
+export function isPaused({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
+}
+
 /** With any new value: one reconcile. Ours are times, RFC 3339. Flux's convention. */
 export const RECONCILE_REQUESTED_ANNOTATION = 'durable-operator.dev/reconcile-requested-at';
 /** With a duration such as `10m`: a reconcile that often, for drift that no watch shows. */
@@ -23,7 +30,7 @@ export const PAUSED = 'Paused';
 export const AWAITING_APPROVAL = 'AwaitingApproval';
 
 /** What somebody said of a plan. */
-export interface Answer {
+export interface ApprovalAnswer {
   readonly is: 'approved' | 'rejected';
   /** The id of the plan. */
   readonly plan: string;
@@ -42,7 +49,7 @@ export interface Control {
   /** A duration, such as `10m`. */
   readonly pollInterval?: string;
   readonly isApprovalRequired: boolean;
-  readonly answer?: Answer;
+  readonly answer?: ApprovalAnswer;
   /** What is wrong with an annotation, and what to write instead; a sentence each. */
   readonly problems: readonly string[];
   /** Only of a resource whose status can say so. */

@@ -1,8 +1,8 @@
 import type { Circumstances, Control } from './control.ts';
-import type { Decision, Observe, Step } from './decision.ts';
+import type { NextStep, Observe, Step } from './decision.ts';
 import type { Identity, KubernetesObject } from './object.ts';
 import type { ResourceRef } from './resource.ts';
-import type { Words } from './words.ts';
+import type { ControllerMessages } from './words.ts';
 
 /** One rule of a Role, as `rbac.authorization.k8s.io/v1` writes it. */
 export interface PolicyRule {
@@ -126,7 +126,7 @@ export interface Controller<
   /** The sentence that the Temporal UI shows over a run. */
   summary(ref: ResourceRef): string;
   /** What it says of a resource to people who ask. Default: the reasons of its decisions. */
-  readonly words?: Words<Observation>;
+  readonly words?: ControllerMessages<Observation>;
   /** Its steps by the names of their activities, and what the Temporal UI shows of each before its reason. */
   readonly steps: Readonly<Record<S['do'], string>>;
   readonly primary: Watched<Primary>;
@@ -142,7 +142,7 @@ export interface Controller<
    * @param circumstances only what holds resources back asks for them; default: read live, in a namespace that is not
    *   paused
    */
-  decide(observation: Observation, nowMs: number, circumstances?: Circumstances): Decision<S, O>;
+  decide(observation: Observation, nowMs: number, circumstances?: Circumstances): NextStep<S, O>;
   /**
    * The write of the status that is due whatever comes next; undefined where the status is up to date. It is asked for while
    * the next step is held back: a controller writes some of its status only after that step. Default: none ever is.
@@ -180,10 +180,11 @@ export interface Controller<
 
 /** What `permissions` says of one type: `allow(PODS, ["get", "list"])`, `allow(POD_SETS, ["patch"], { subresource: "status" })`. */
 export function allow(
-  { group, plural }: ResourceType,
+  type: ResourceType,
   verbs: readonly string[],
   only: { readonly subresource?: string; readonly names?: readonly string[] } = {},
 ): PolicyRule {
+  const { group, plural } = type;
   const { subresource, names } = only;
   return {
     apiGroups: [group],

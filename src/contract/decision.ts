@@ -32,7 +32,7 @@ export interface Step extends WithEvent {
   readonly do: string;
   /** Why it is needed, for people. Nothing secret: it enters workflow history. */
   readonly because: string;
-  /** What the Temporal UI shows beside the activity; the reason follows it. {@link nextOf} adds it. */
+  /** What the Temporal UI shows beside the activity; the reason follows it. {@link nextInHistory} adds it. */
   readonly summary?: string;
   /** About how many writes the step makes. Default: one. Many writes make it a durable step from the start. */
   readonly writes?: number;
@@ -90,7 +90,7 @@ export interface Wait extends WithEvent {
   /** What has to happen, as it follows "Waiting for". */
   readonly for: string;
   /** The run looks again after so long even without a signal; in milliseconds. */
-  readonly atMostMs: number;
+  readonly recheckMs: number;
   /** Why it does not come to that, where something is wrong. */
   readonly cause?: Cause;
 }
@@ -99,19 +99,19 @@ export interface Wait extends WithEvent {
 export interface Stalled extends WithEvent, Cause {
   readonly do: 'stalled';
   /** The run checks again after so long, in milliseconds, if the watch does not show what would end it. Default: never. */
-  readonly atMostMs?: number;
+  readonly recheckMs?: number;
 }
 
 /** What holds a step back. */
-export type HeldCode = 'Paused' | 'NamespacePaused' | 'AwaitingApproval' | 'Rejected';
+export type HeldReason = 'Paused' | 'NamespacePaused' | 'AwaitingApproval' | 'Rejected';
 
 /** A person keeps it from its next step: the run stays open, writes only status and Events, and waits for a change. */
 export interface Held extends WithEvent {
   readonly do: 'held';
   readonly by: 'pause' | 'approval';
-  readonly code: HeldCode;
+  readonly reason: HeldReason;
   /** `paused by the annotation durable-operator.dev/paused`, `rejected by alice: not today`. */
-  readonly because: string;
+  readonly message: string;
   /** The step that is held, and why it is needed: `createPods: there are 2 Pods, and spec.replicas is 3`. */
   readonly would: string;
   /** The id of the plan to approve. */
@@ -127,10 +127,10 @@ export type Rest = Converged | Wait | Stalled | Held;
  * @typeParam S the controller's steps, with what each needs to be performed
  * @typeParam O what the controller can ask to observe besides, such as one node
  */
-export type Decision<S extends Step = Step, O extends Observe = Observe> = S | O | Rest;
+export type NextStep<S extends Step = Step, O extends Observe = Observe> = S | O | Rest;
 
 /** A decision as workflow history has it: the name and the reason, nothing of what a step needs. */
-export type Next = Step | Observe | Rest;
+export type NextInHistory = Step | Observe | Rest;
 
 /** What a step did, for people: `created 3 Pods`, `added label padok.fr/pod-name=web`. */
 export interface Action {
@@ -158,16 +158,16 @@ export interface Refusal {
 }
 
 /** What a step activity returns, and thereby what history keeps of it. */
-export interface StepResult {
+export interface StepReport {
   readonly did: readonly Action[];
-  readonly next: Next;
+  readonly next: NextInHistory;
   /** The step was refused, and something else comes first, such as to report that. */
   readonly refusal?: Refusal;
   /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. */
   readonly unknownUntilMs?: number;
 }
 
-export function isRest(decision: Decision): decision is Rest {
+export function isRest(decision: NextStep): decision is Rest {
   return isRestName(decision.do);
 }
 
@@ -176,12 +176,12 @@ export function isRestName(name: string): name is Rest['do'] {
   return name === 'converged' || name === 'wait' || name === 'stalled' || name === 'held';
 }
 
-export function isObserve<L extends Observe>(decision: Decision<Step, L>): decision is L {
+export function isObserve<L extends Observe>(decision: NextStep<Step, L>): decision is L {
   return decision.do === 'observe';
 }
 
 /** Whether there is something to write. */
-export function isStep<S extends Step>(decision: Decision<S>): decision is S {
+export function isStep<S extends Step>(decision: NextStep<S>): decision is S {
   return !isRest(decision) && !isObserve(decision);
 }
 
@@ -190,26 +190,26 @@ export function converged(because: string, more: Pick<Converged, 'notReady' | 'r
   return { do: 'converged', because, ...more };
 }
 
-export function stalled(cause: Cause, more: Pick<Stalled, 'event' | 'atMostMs'> = {}): Stalled {
+export function stalled(cause: Cause, more: Pick<Stalled, 'event' | 'recheckMs'> = {}): Stalled {
   return { do: 'stalled', ...causeIn(cause), ...more };
 }
 
 /** @param cause why it does not come to that, where something is wrong */
-export function waitFor(what: string, atMostMs: number, cause?: Cause): Wait {
-  return { do: 'wait', for: what, atMostMs, ...(cause && { cause }) };
+export function waitFor(what: string, recheckMs: number, cause?: Cause): Wait {
+  return { do: 'wait', for: what, recheckMs, ...(cause && { cause }) };
 }
 
 /** The Event that reports a cause. @param occasion tells two of the same words apart; see {@link DecisionEvent} */
 export function warning(cause: Cause, action: string, occasion?: string): DecisionEvent {
-  const event = { type: 'Warning', reason: cause.code, action, note: inOneLine(cause) } as const;
+  const event = { type: 'Warning', reason: cause.reason, action, note: inOneLine(cause) } as const;
   return occasion === undefined ? event : { ...event, occasion };
 }
 
 /** What is wrong, if anything; undefined also where a step is on its way, and where a person holds the resource. */
-export function causeOf(decision: Decision): Cause | undefined {
+export function causeOf(decision: NextStep): Cause | undefined {
   switch (decision.do) {
     case 'stalled':
-      return 'code' in decision ? causeIn(decision) : undefined;
+      return 'reason' in decision ? causeIn(decision) : undefined;
     case 'wait':
       return 'cause' in decision ? decision.cause : undefined;
     case 'converged':
@@ -220,8 +220,9 @@ export function causeOf(decision: Decision): Cause | undefined {
 }
 
 /** The reason of a decision, for people. */
-export function reasonOf(decision: Decision): string {
-  return 'because' in decision ? decision.because : waitingFor(decision.for);
+export function reasonOf(decision: NextStep): string {
+  if ('because' in decision) return decision.because;
+  return 'for' in decision ? waitingFor(decision.for) : decision.message;
 }
 
 /**
@@ -229,7 +230,10 @@ export function reasonOf(decision: Decision): string {
  *
  * @param summaries of the controller's steps
  */
-export function nextOf(decision: Decision, summaries: Readonly<Record<string, string>> = {}): Next {
+export function nextInHistory(
+  decision: NextStep,
+  summaries: Readonly<Record<string, string>> = {},
+): NextInHistory {
   if (isRest(decision)) return restOf(decision);
   const { do: step, because } = decision;
   const summary = summaries[step];
@@ -253,12 +257,12 @@ function restOf(rest: Rest): Rest {
     case 'converged':
       return converged(rest.because, rest.notReady && { notReady: rest.notReady });
     case 'stalled':
-      return stalled(rest, rest.atMostMs === undefined ? {} : { atMostMs: rest.atMostMs });
+      return stalled(rest, rest.recheckMs === undefined ? {} : { recheckMs: rest.recheckMs });
     case 'wait':
-      return waitFor(rest.for, rest.atMostMs, rest.cause);
+      return waitFor(rest.for, rest.recheckMs, rest.cause);
     case 'held': {
-      const { by, code, because, would, plan } = rest;
-      return { do: 'held', by, code, because, would, ...(plan !== undefined && { plan }) };
+      const { by, reason, message, would, plan } = rest;
+      return { do: 'held', by, reason, message, would, ...(plan !== undefined && { plan }) };
     }
   }
 }

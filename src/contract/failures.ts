@@ -27,11 +27,11 @@ export const FAILURE = {
 export type FailureType = (typeof FAILURE)[keyof typeof FAILURE];
 
 /**
- * The details of a failure: its cause, of which `because` is the message from that character on. Temporal keeps 4 KiB of a
+ * The details of a failure: its cause, whose `message` is that of the failure from that character on. Temporal keeps 4 KiB of a
  * failure that it retries, so the words are in it once.
  */
-export interface CauseInFailure extends Omit<Cause, 'because'> {
-  readonly becauseFrom: number;
+export interface CauseInFailure extends Omit<Cause, 'message'> {
+  readonly messageFrom: number;
 }
 
 /** No Retry-After counts for longer: the header may say a day, or be a date that a wrong clock reads. */

@@ -3,25 +3,25 @@ import { FAILURE } from './failures.ts';
 
 /** Why the API server refuses a write, or something changes what it accepted. */
 export interface RefusalCause extends Cause {
-  readonly code: 'QuotaExceeded' | 'PodSecurity' | typeof FAILURE.refused | typeof FAILURE.overridden;
+  readonly reason: 'QuotaExceeded' | 'PodSecurity' | typeof FAILURE.refused | typeof FAILURE.overridden;
 }
 
 /** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
-export function causeOfRefusal(because: string, { namespace }: { readonly namespace: string }): RefusalCause {
-  if (because.includes('exceeded quota') || because.includes('failed quota')) {
+export function causeOfRefusal(message: string, { namespace }: { readonly namespace: string }): RefusalCause {
+  if (message.includes('exceeded quota') || message.includes('failed quota')) {
     return {
-      code: 'QuotaExceeded',
-      because,
+      reason: 'QuotaExceeded',
+      message: message,
       advice: [
         'raise the quota, or ask for less; either is noticed at once',
         { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
       ],
     };
   }
-  if (because.includes('violates PodSecurity')) {
+  if (message.includes('violates PodSecurity')) {
     return {
-      code: 'PodSecurity',
-      because,
+      reason: 'PodSecurity',
+      message: message,
       advice: [
         `change the Pods, or the label pod-security.kubernetes.io/enforce of namespace ${namespace}`,
         {
@@ -32,9 +32,9 @@ export function causeOfRefusal(because: string, { namespace }: { readonly namesp
     };
   }
   return {
-    code: FAILURE.refused,
-    because,
-    advice: ['change what refuses it, and then retry', ...whoRefuses(because)],
+    reason: FAILURE.refused,
+    message: message,
+    advice: ['change what refuses it, and then retry', ...whoRefuses(message)],
   };
 }
 
@@ -55,10 +55,10 @@ function whoRefuses(words: string): readonly Advice[] {
   ];
 }
 
-export function causeOfOverride(because: string): RefusalCause {
+export function causeOfOverride(message: string): RefusalCause {
   return {
-    code: FAILURE.overridden,
-    because,
+    reason: FAILURE.overridden,
+    message: message,
     advice: [
       'find what changes the field, and exempt the objects of the operator; that is noticed within a minute',
       {

@@ -1,8 +1,8 @@
-import type { Cluster } from './cluster.ts';
-import type { Action, Next, Refusal } from './decision.ts';
+import type { ClusterIdentity } from './cluster.ts';
+import type { Action, NextInHistory, Refusal } from './decision.ts';
 import type { ResourceRef } from './resource.ts';
 
-/** The one signal a run knows. Its arguments are the reason, for people, and a {@link Change}; it never carries state. */
+/** The one signal a run knows. Its arguments are the reason, for people, and a {@link ChangeCertainty}; it never carries state. */
 export const CHANGED_SIGNAL = 'changed';
 
 /**
@@ -10,7 +10,7 @@ export const CHANGED_SIGNAL = 'changed';
  * backoff is ended only by what was seen, else each start of a watcher would make all attempts begin again; the next
  * attempt looks at the live state anyway. Default: `seen`.
  */
-export type Change = 'seen' | 'possible';
+export type ChangeCertainty = 'seen' | 'possible';
 
 /**
  * How long an attempt may still take effect after the run has given up on it, in milliseconds: longer than a step may take
@@ -22,11 +22,11 @@ export const ATTEMPT_MAX_MS = 15_000;
 export interface RunInput {
   readonly ref: ResourceRef;
   /** Of the resource; undefined: that of whoever works on the run. */
-  readonly cluster?: Cluster;
+  readonly cluster?: ClusterIdentity;
   /** Why the run was started, for people. */
   readonly reason: string;
   /** The step that the watcher's view calls for, or `observe`. */
-  readonly first: Next;
+  readonly first: NextInHistory;
   /** Of the resource, as the watcher saw it when it named the first step. */
   readonly resourceVersion?: string;
   /** What earlier runs of the same story did, where a long history was left behind. */
@@ -39,7 +39,7 @@ export interface RunInput {
 export interface StepInput {
   readonly ref: ResourceRef;
   /** As {@link RunInput} has it. */
-  readonly cluster?: Cluster;
+  readonly cluster?: ClusterIdentity;
   /**
    * How many signals the run had seen when the step was called. What an earlier step observed counts only while this
    * is the same.

@@ -1,4 +1,4 @@
-import { labelsOfCluster, type Cluster } from './cluster.ts';
+import { labelsOfCluster, type ClusterIdentity } from './cluster.ts';
 import { AWAITING_APPROVAL, PAUSED } from './control.ts';
 
 /** The custom search attributes of our runs, all of type Keyword, registered at start. */
@@ -21,7 +21,7 @@ export { AWAITING_APPROVAL, PAUSED };
 export type RunState = typeof STALLED | typeof PAUSED | typeof AWAITING_APPROVAL;
 
 /** Of a list filter: the runs of a cluster, with those of which nobody knows whose they are. */
-export function isOfCluster(cluster: Cluster): string {
+export function isOfCluster(cluster: ClusterIdentity): string {
   const labels = labelsOfCluster(cluster).map(quoted);
   const isUnknown = `${SEARCH_ATTRIBUTES.cluster} IS NULL`;
   return labels.length === 0

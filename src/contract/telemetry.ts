@@ -1,5 +1,5 @@
 import type { ResourceRef } from './resource.ts';
-import type { StepResult } from './decision.ts';
+import type { StepReport } from './decision.ts';
 
 /**
  * Observes the operator at work. Its methods cost little and never throw, and nothing that the operator does depends
@@ -12,7 +12,7 @@ export interface Telemetry {
   /** A resource is in its desired state again, or gone. */
   requestEnded(request: EndedRequest): void;
   /** Runs one attempt of a step activity, and resolves or rejects as it does. */
-  step(about: StepAttempt, work: () => Promise<StepResult>): Promise<StepResult>;
+  step(about: StepAttempt, work: () => Promise<StepReport>): Promise<StepReport>;
   /** A request to the API server is about to be sent. */
   request(about: RequestAbout): RequestObserver;
   /** A request to the API server, or a watch of it, ended in an error. @param meaning a class of `src/kubernetes/errors.ts` */
@@ -130,7 +130,7 @@ export interface OldestDeletion {
 }
 
 /** Those who ask the task queue for one kind of task, and belong to one version. */
-export interface TaskQueuePollers {
+export interface PollerGauge {
   readonly taskQueue: string;
   readonly taskType: 'workflow' | 'activity';
   /** `operator:1.2.0`; empty: without a version. */

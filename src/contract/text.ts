@@ -9,7 +9,7 @@ export function lengthOf(text: string): number {
 }
 
 /** @param most code points */
-export function startOf(text: string, most: number): string {
+export function truncate(text: string, most: number): string {
   return text.length <= most
     ? text
     : Array.from(text.slice(0, 2 * most))

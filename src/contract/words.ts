@@ -2,7 +2,7 @@ import type { Advice } from './cause.ts';
 import type { KubernetesObject } from './object.ts';
 
 /** A resource, as it is now. */
-export interface Subject<O = unknown> {
+export interface MessageInput<O = unknown> {
   /** As the API server has it. */
   readonly object: KubernetesObject;
   /** What `decide` is asked with. */
@@ -11,7 +11,7 @@ export interface Subject<O = unknown> {
 
 /** Why the controller does nothing for a resource, and never will unless it changes. */
 export interface Ignored {
-  readonly because: string;
+  readonly message: string;
   readonly advice: readonly Advice[];
 }
 
@@ -20,15 +20,15 @@ export interface Ignored {
  *
  * @typeParam O what `decide` is asked with
  */
-export interface Words<O = unknown> {
+export interface ControllerMessages<O = unknown> {
   /** What the resource asks for: `10 Pods`. */
-  wanted(subject: Subject<O>): string;
+  desired(subject: MessageInput<O>): string;
   /** What there is of it: `7 available, 0 failed`. */
-  there(subject: Subject<O>): string;
+  current(subject: MessageInput<O>): string;
   /** Its children that are not well, the worst first: `Pod web-pod-a cannot pull the image busybox`. */
-  children?(subject: Subject<O>): readonly string[];
+  children?(subject: MessageInput<O>): readonly string[];
   /** How far it is, for a headline: `7 of 10 Pods`. Undefined: nothing can be counted. */
-  progress?(subject: Subject<O>): string | undefined;
+  progress?(subject: MessageInput<O>): string | undefined;
   /**
    * Why the controller ignores the resource; undefined: it does not. Only the `metadata` of the resource may be known.
    */

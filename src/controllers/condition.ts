@@ -1,6 +1,6 @@
 import type { Condition } from '../contract/control.ts';
 import { listOf, numberOf, textOf, type Fields } from './fields.ts';
-import { startOf } from '../contract/text.ts';
+import { truncate } from '../contract/text.ts';
 
 export type { Condition } from '../contract/control.ts';
 
@@ -42,7 +42,7 @@ function conditionIn(fields: Fields): Condition | undefined {
     observedGeneration: generationIn(fields['observedGeneration']) ?? 0,
     lastTransitionTime,
     reason,
-    message: startOf(textOf(fields['message']) ?? '', MESSAGE_MAX),
+    message: truncate(textOf(fields['message']) ?? '', MESSAGE_MAX),
   };
 }
 
@@ -143,7 +143,7 @@ export function conditionsAfter(
   const found = findings.map((finding): Condition => {
     const known = before.find(({ type }) => type === finding.type);
     const lastTransitionTime = known?.status === finding.status ? known.lastTransitionTime : now;
-    const message = startOf(finding.message, MESSAGE_MAX);
+    const message = truncate(finding.message, MESSAGE_MAX);
     return { ...finding, message, observedGeneration: generation, lastTransitionTime };
   });
   const others = before.filter(({ type }) => !findings.some((finding) => finding.type === type));

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../contract/object.ts';
-import { startOf } from '../contract/text.ts';
+import { truncate } from '../contract/text.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from './fields.ts';
 
 /** What keeps a Pod from running, as its status tells. */
@@ -84,5 +84,5 @@ function schedulerWords(message: string): string {
 }
 
 function shortened(value: unknown): string {
-  return startOf(textOf(value) ?? '', WORDS_MAX);
+  return truncate(textOf(value) ?? '', WORDS_MAX);
 }

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { KubernetesObject } from '../contract/object.ts';
 import { errorFromFailure, errorFromWatchEvent, type FailedAnswer } from './errors.ts';
 
-export interface Answer extends FailedAnswer {
+export interface ApiAnswer extends FailedAnswer {
   /** Of the body. More than was asked for: the rest was not read, and `body` is empty. */
   readonly bytes: number;
 }
@@ -11,7 +11,7 @@ export interface Answer extends FailedAnswer {
 export async function readAnswer(
   { statusCode, headers, body }: Dispatcher.ResponseData,
   maxBytes = Infinity,
-): Promise<Answer> {
+): Promise<ApiAnswer> {
   const retryAfter = [headers['retry-after']].flat()[0];
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -4,7 +4,7 @@ import { causeOfOverride, causeOfRefusal } from '../contract/refusal.ts';
 import type { ApiError, ApiErrorClass } from './errors.ts';
 
 /** Where a step was to write. */
-export interface About {
+export interface WriteTarget {
   /** As kubectl takes it: `podset/web -n shop`, `namespace/team-1`. */
   readonly resource: string;
   /** For a Namespace, its own name. */
@@ -12,8 +12,8 @@ export interface About {
 }
 
 /** What an error means to a person, and what that person can do. */
-export function causeOfError({ classification, words, advice }: ApiError, about: About): Cause {
-  if (advice !== undefined) return { code: outsideCode(classification), because: words, advice };
+export function causeOfError({ classification, words, advice }: ApiError, about: WriteTarget): Cause {
+  if (advice !== undefined) return { reason: outsideCode(classification), message: words, advice };
   switch (classification) {
     case 'access-denied':
       return causeOfMissingAccess(words);
@@ -21,8 +21,8 @@ export function causeOfError({ classification, words, advice }: ApiError, about:
       return causeOfRefusal(words, about);
     case 'namespace-terminating':
       return {
-        code: 'NamespaceTerminating',
-        because: words,
+        reason: 'NamespaceTerminating',
+        message: words,
         advice: [
           { run: `kubectl describe namespace ${about.namespace}`, to: 'show what is left in the namespace' },
         ],
@@ -31,8 +31,8 @@ export function causeOfError({ classification, words, advice }: ApiError, about:
       return causeOfOverride(words);
     case 'api-missing':
       return {
-        code: FAILURE.apiMissing,
-        because: words,
+        reason: FAILURE.apiMissing,
+        message: words,
         advice: [
           'install what is missing, such as a custom resource definition, and then retry',
           { run: 'kubectl api-resources', to: 'show which kinds the cluster knows' },
@@ -41,8 +41,8 @@ export function causeOfError({ classification, words, advice }: ApiError, about:
     case 'conflict':
     case 'already-exists':
       return {
-        code: FAILURE.conflict,
-        because: words,
+        reason: FAILURE.conflict,
+        message: words,
         advice: [
           {
             run: `kubectl get ${about.resource} -o yaml --show-managed-fields`,
@@ -55,8 +55,8 @@ export function causeOfError({ classification, words, advice }: ApiError, about:
     case 'expired':
     case 'not-found':
       return {
-        code: FAILURE.unavailable,
-        because: words,
+        reason: FAILURE.unavailable,
+        message: words,
         advice: [
           'check that the API server, and the webhooks that it calls, are healthy',
           { run: "kubectl get --raw '/readyz?verbose'", to: 'show what the API server says of itself' },
@@ -65,7 +65,7 @@ export function causeOfError({ classification, words, advice }: ApiError, about:
   }
 }
 
-function outsideCode(classification: ApiErrorClass): Cause['code'] {
+function outsideCode(classification: ApiErrorClass): Cause['reason'] {
   if (classification === 'refused') return FAILURE.refused;
   return classification === 'access-denied' ? FAILURE.accessDenied : FAILURE.unavailable;
 }
@@ -89,7 +89,7 @@ function causeOfMissingAccess(words: string): Cause {
             to: 'check whether it may bind roles',
           },
         ];
-  return { code: FAILURE.accessDenied, because: words, advice };
+  return { reason: FAILURE.accessDenied, message: words, advice };
 }
 
 function checkOf(words: string): readonly Advice[] {

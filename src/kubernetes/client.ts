@@ -2,7 +2,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
 import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
-import { eventsIn, parseJson, readAnswer, type Answer, type WatchEvent } from './answers.ts';
+import { eventsIn, parseJson, readAnswer, type ApiAnswer, type WatchEvent } from './answers.ts';
 import {
   AnswerTooLong,
   ApiError,
@@ -11,7 +11,7 @@ import {
   errorFromFailure,
 } from './errors.ts';
 import { withinLimit } from './limit.ts';
-import { Sessions, type CredentialsOptions, type Session } from './sessions.ts';
+import { Sessions, type CredentialsOptions, type ConnectionSession } from './sessions.ts';
 
 export type { WatchEvent } from './answers.ts';
 
@@ -189,7 +189,7 @@ class HttpClient implements KubernetesClient {
     this.#sessions.reconnect();
   }
 
-  #exchange(options: RequestOptions, session: Session): Promise<Answer> {
+  #exchange(options: RequestOptions, session: ConnectionSession): Promise<ApiAnswer> {
     const { timeoutMs = REQUEST_TIMEOUT_MS, signal, pool = 'shared', onNewConnection = false } = options;
     const own = onNewConnection ? session.connections.open() : undefined;
     const connections = own ?? session.connections.pool(pool);
@@ -200,7 +200,7 @@ class HttpClient implements KubernetesClient {
     return this.#observed({ ...options, isWatch: false }, answer);
   }
 
-  #openWatch(options: WatchOptions, session: Session): Promise<OpenStream | Answer> {
+  #openWatch(options: WatchOptions, session: ConnectionSession): Promise<OpenStream | ApiAnswer> {
     const { signal } = options;
     const request = { ...options, method: 'GET', query: { ...options.query, watch: 1 } } as const;
     const answer = withinLimit({ timeoutMs: WATCH_CONNECT_TIMEOUT_MS, signal }, async (limit) => {
@@ -212,7 +212,11 @@ class HttpClient implements KubernetesClient {
     return this.#observed({ ...request, isWatch: true }, answer);
   }
 
-  #onTheWire(options: RequestOptions, session: Session, signal: AbortSignal): Dispatcher.RequestOptions {
+  #onTheWire(
+    options: RequestOptions,
+    session: ConnectionSession,
+    signal: AbortSignal,
+  ): Dispatcher.RequestOptions {
     const { method, path, query, body, metadataOnly = false } = options;
     return {
       origin: this.#origin,
@@ -251,7 +255,7 @@ class HttpClient implements KubernetesClient {
   async #authenticated<A extends { readonly status: number }>(
     asked: string,
     { signal }: Pick<RequestOptions, 'signal'>,
-    ask: (session: Session) => Promise<A>,
+    ask: (session: ConnectionSession) => Promise<A>,
   ): Promise<A> {
     // Others may go on waiting for what they wait for together.
     const withCredentials = <S>(read: () => S | Promise<S>) =>

@@ -3,7 +3,7 @@ import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { found } from './errors.ts';
 import { eachPage, onePage, type Collection } from './pages.ts';
-import { resourcePath, type ResourceType } from './paths.ts';
+import { resourcePath, type PathType } from './paths.ts';
 
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 
@@ -13,37 +13,37 @@ type How = Pick<
 >;
 
 /** Objects of one type. A namespace is left out where all of them are meant. */
-export interface Objects extends Omit<Collection, 'client' | 'path'> {
-  readonly type: ResourceType;
+export interface ObjectsOfType extends Omit<Collection, 'client' | 'path'> {
+  readonly type: PathType;
   readonly namespace?: string | undefined;
   /** At most so many, from one answer of at most a mebibyte: a longer one counts as empty. Default: all. */
   readonly limit?: number | undefined;
 }
 
 /** Reads and writes objects by their type. Every method throws ApiError. */
-export interface Kube {
+export interface ObjectClient {
   /** Undefined where there is no such object. */
   get<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, how?: How): Promise<T | undefined>;
   /** All of them as they are now. Only views are kept, since objects may be large; those without one are left out. */
   list<View>(
-    objects: Objects,
+    objects: ObjectsOfType,
     viewOf: (object: KubernetesObject) => View | undefined,
     how?: Pick<How, 'timeoutMs' | 'signal'>,
   ): Promise<readonly View[]>;
   /** The answer is the object as the server made it. */
-  create<T = KubernetesObject>(type: ResourceType, object: NewObject, how?: How): Promise<T>;
+  create<T = KubernetesObject>(type: PathType, object: NewObject, how?: How): Promise<T>;
   /** The answer is the object as it is now. */
   patch<T = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch, how?: How): Promise<T>;
   delete(at: ObjectAt, conditions: ConditionalDelete, how?: Pick<How, 'timeoutMs' | 'signal'>): Promise<void>;
 }
 
-export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
+export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient {
   return {
     get<T extends KubernetesObject>(at: ObjectAt, how: How = {}) {
       return found(client.request<T>({ method: 'GET', path: pathOf(at), ...how }));
     },
     async list<View>(
-      { type, namespace, limit, ...selection }: Objects,
+      { type, namespace, limit, ...selection }: ObjectsOfType,
       viewOf: (object: KubernetesObject) => View | undefined,
       how: Pick<How, 'timeoutMs' | 'signal'> = {},
     ) {
@@ -55,7 +55,7 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): Kube {
       else onPage(await onePage(collection, { limit, ...how }));
       return views;
     },
-    create<T>(type: ResourceType, body: NewObject, how: How = {}) {
+    create<T>(type: PathType, body: NewObject, how: How = {}) {
       const path = resourcePath(type, { namespace: body.metadata?.namespace });
       return client.request<T>({ method: 'POST', path, body, ...how });
     },

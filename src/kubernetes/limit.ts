@@ -1,4 +1,4 @@
-export interface Limit {
+export interface RequestLimit {
   readonly timeoutMs?: number | undefined;
   readonly signal: AbortSignal | undefined;
   /** Of the error when the time is over. */
@@ -10,7 +10,7 @@ export interface Limit {
  * request only once that has its turn on a connection, and a plugin may have left a process that holds its output open.
  */
 export function withinLimit<A>(
-  { timeoutMs, signal, late = `no response within ${timeoutMs ?? 0} ms` }: Limit,
+  { timeoutMs, signal, late = `no response within ${timeoutMs ?? 0} ms` }: RequestLimit,
   work: (signal: AbortSignal) => Promise<A>,
 ): Promise<A> {
   if (signal?.aborted) return Promise.reject(new Error('aborted'));

@@ -9,7 +9,7 @@ import { KubeConfig } from './kube-config.ts';
 import { withinLimit } from './limit.ts';
 
 /** What a request is made with; the same object for as long as neither part changes. */
-export interface Session {
+export interface ConnectionSession {
   readonly headers: Headers;
   readonly connections: Connections;
 }
@@ -46,10 +46,10 @@ export class Sessions {
   readonly #ending = new AbortController();
   #kubeConfig: KubeConfig;
   #credentials: Credentials | undefined;
-  #session: Session | undefined;
+  #session: ConnectionSession | undefined;
   #freshUntil = 0;
-  #reading: Promise<Session> | undefined;
-  #renewing: Promise<Session> | undefined;
+  #reading: Promise<ConnectionSession> | undefined;
+  #renewing: Promise<ConnectionSession> | undefined;
   #closing: Promise<void> | undefined;
 
   /** @throws ConfigurationError */
@@ -60,14 +60,14 @@ export class Sessions {
   }
 
   /** Callers at the same moment share one reading of the credentials. */
-  current(): Session | Promise<Session> {
+  current(): ConnectionSession | Promise<ConnectionSession> {
     if (this.#session && performance.now() < this.#freshUntil) return this.#session;
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
   /** A session with other credentials than the rejected one, or undefined where there are none. */
-  async otherThan(rejected: Session): Promise<Session | undefined> {
+  async otherThan(rejected: ConnectionSession): Promise<ConnectionSession | undefined> {
     if (this.#session === rejected) {
       this.#renewing ??= this.#readAnew().finally(() => (this.#renewing = undefined));
       await this.#renewing;
@@ -91,13 +91,13 @@ export class Sessions {
   }
 
   /** client-node keeps what tokens and plugins gave it, even if it was rejected; a copy of the KubeConfig does not. */
-  #readAnew(): Promise<Session> {
+  #readAnew(): Promise<ConnectionSession> {
     this.#plugin?.forget();
     this.#kubeConfig = copyOf(this.#kubeConfig);
     return this.#read();
   }
 
-  async #read(): Promise<Session> {
+  async #read(): Promise<ConnectionSession> {
     const credentials = await this.#credentialsInTime();
     if (!this.#session || !isDeepStrictEqual(credentials, this.#credentials))
       this.#session = this.#open(credentials);
@@ -128,7 +128,7 @@ export class Sessions {
   }
 
   /** A new token needs no new connection; a new certificate does. */
-  #open({ headers, dispatcher }: Credentials): Session {
+  #open({ headers, dispatcher }: Credentials): ConnectionSession {
     const old = this.#session?.connections;
     if (old && isDeepStrictEqual(dispatcher, this.#credentials?.dispatcher))
       return { headers, connections: old };

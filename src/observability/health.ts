@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { Logger } from '../contract/logger.ts';
 import {
   listen,
-  pathOf,
+  requestPath,
   rejectionOf,
   sendText,
   type ListenAddress,
@@ -43,7 +43,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<L
 function responseTo(request: IncomingMessage, options: HealthServerOptions): TextResponse {
   const rejection = rejectionOf(request, ['/healthz', '/readyz']);
   if (rejection !== undefined) return rejection;
-  const problems = problemsOf(pathOf(request) === '/readyz' ? 'ready' : 'live', options);
+  const problems = problemsOf(requestPath(request) === '/readyz' ? 'ready' : 'live', options);
   if (problems.length === 0) return { status: 200, body: 'ok\n' };
   return { status: 503, body: problems.map((problem) => `${oneLine(problem)}\n`).join('') };
 }

@@ -56,13 +56,13 @@ export function sendText(request: IncomingMessage, response: ServerResponse, tex
 }
 
 /** Without the query. */
-export function pathOf({ url = '' }: IncomingMessage): string {
+export function requestPath({ url = '' }: IncomingMessage): string {
   return url.split('?')[0] ?? '';
 }
 
 /** What to respond to anything but a GET or HEAD of these paths; undefined if it is one. */
 export function rejectionOf(request: IncomingMessage, paths: readonly string[]): TextResponse | undefined {
-  if (!paths.includes(pathOf(request)))
+  if (!paths.includes(requestPath(request)))
     return { status: 404, body: `not found; try ${paths.join(' or ')}\n` };
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   return { status: 405, body: 'method not allowed; use GET or HEAD\n', headers: { allow: 'GET, HEAD' } };

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { TaskQueuePollers, WatchState, WatcherState } from '../contract/telemetry.ts';
+import type { PollerGauge, WatchState, WatcherState } from '../contract/telemetry.ts';
 import { gauge } from './instruments.ts';
 
 /** What metrics ask of the process at each scrape. */
@@ -7,7 +7,7 @@ export interface MeasuredState {
   /** Undefined where this process does not watch, or does not watch yet. */
   watcher(): WatcherState | undefined;
   /** As Temporal was last asked; none where this process does not lead, or could not ask it lately. */
-  pollers(): readonly TaskQueuePollers[];
+  pollers(): readonly PollerGauge[];
   /** Whether this process holds the Lease; undefined without leader election. */
   isLeading(): boolean | undefined;
   /** Whether the first connection to Temporal has been made. */
@@ -117,7 +117,7 @@ function measureControllers(
   });
 }
 
-function measurePollers(registry: Registry, pollers: () => readonly TaskQueuePollers[]): void {
+function measurePollers(registry: Registry, pollers: () => readonly PollerGauge[]): void {
   gauge(registry, {
     name: 'durable_operator_task_queue_pollers',
     help: 'Number of workers that poll the task queue, as Temporal reports them',

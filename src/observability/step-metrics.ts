@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Controller } from '../contract/controller.ts';
-import { isRest, type Next, type StepResult } from '../contract/decision.ts';
+import { isRest, type NextInHistory, type StepReport } from '../contract/decision.ts';
 import type { StepAttempt } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import { counter, gauge, histogram } from './instruments.ts';
@@ -67,7 +67,7 @@ export class StepMetrics {
     });
   }
 
-  async step(about: StepAttempt, work: () => Promise<StepResult>): Promise<StepResult> {
+  async step(about: StepAttempt, work: () => Promise<StepReport>): Promise<StepReport> {
     const { controller } = about.ref;
     const startedAtMs = performance.now();
     this.#activate(controller, 1);
@@ -89,7 +89,7 @@ export class StepMetrics {
     this.#active.set(controller, (this.#active.get(controller) ?? 0) + change);
   }
 
-  #ended(about: StepAttempt, { did, next }: StepResult): void {
+  #ended(about: StepAttempt, { did, next }: StepReport): void {
     // `observe` only reads. Any other step that did nothing was no longer needed.
     const isSkipped = did.length === 0 && about.activity !== 'observe';
     this.#count(about, isSkipped ? 'skipped' : 'success', reconcileResultOf(next));
@@ -112,7 +112,7 @@ function seriesOf({ name: controller, steps }: MeasuredController) {
   );
 }
 
-function reconcileResultOf(next: Next): ReconcileResult {
+function reconcileResultOf(next: NextInHistory): ReconcileResult {
   if (!isRest(next)) return 'requeue';
   switch (next.do) {
     case 'converged':

@@ -10,7 +10,7 @@ import type { ControllerOptions, ProgramController } from './program.ts';
 
 /** A controller that `defineController` has made, as the program runs it. */
 export function definedIn(definition: AnyDefinition, operator: string): ProgramController {
-  return programController({ ...definition, operator }, usedOnce(definition));
+  return programController({ ...definition, operator }, madeOnce(definition));
 }
 
 /** One for a built-in type that depends on options of the program. */
@@ -25,14 +25,14 @@ export function definedWith(
   };
 }
 
-type Use = (options: unknown) => unknown;
+type ClientsFor = (options: unknown) => unknown;
 
-function programController(definition: AnyDefinition, use: Use): ProgramController {
+function programController(definition: AnyDefinition, clients: ClientsFor): ProgramController {
   const { name } = definition;
   const type = definition.for as WatchedType;
   const boundTo = (all: ControllerOptions) => {
     const options = optionsOfController(all, name);
-    return bound(definition, { options, use: () => use(options) });
+    return bound(definition, { options, clients: () => clients(options) });
   };
   return {
     ...definedWith(name, boundTo),
@@ -43,9 +43,9 @@ function programController(definition: AnyDefinition, use: Use): ProgramControll
 }
 
 /** Its clients are made once per process. */
-function usedOnce(definition: AnyDefinition): Use {
-  let made: { readonly use: unknown } | undefined;
-  return (options) => (made ??= { use: definition.use?.(options) as unknown }).use;
+function madeOnce(definition: AnyDefinition): ClientsFor {
+  let made: { readonly clients: unknown } | undefined;
+  return (options) => (made ??= { clients: definition.clients?.(options) as unknown }).clients;
 }
 
 function doNotAsk(): never {

@@ -11,7 +11,7 @@ export interface Operator {
   main(): Promise<never>;
 }
 
-export function operator(program: Program): Operator {
+export function operatorProgram(program: Program): Operator {
   return { main: async () => process.exit(await main(program, process.argv.slice(2))) };
 }
 

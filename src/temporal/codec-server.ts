@@ -8,7 +8,7 @@ import { ConfigurationError } from '../contract/configuration-error.ts';
 import type { Logger } from '../contract/logger.ts';
 import {
   listen,
-  pathOf,
+  requestPath,
   sendText,
   type ListeningServer,
   type TextResponse,
@@ -83,7 +83,7 @@ async function responseTo(request: IncomingMessage, options: CodecServerOptions)
 }
 
 function directionOf(request: IncomingMessage): Direction | undefined {
-  const path = pathOf(request);
+  const path = requestPath(request);
   if (path.endsWith('/encode')) return 'encode';
   return path.endsWith('/decode') ? 'decode' : undefined;
 }

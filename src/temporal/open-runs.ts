@@ -11,7 +11,7 @@ import {
 import { lastNextOf } from './timeline.ts';
 
 /** An open run, and why it waits or fails. */
-export interface OpenRun {
+export interface OpenRunReport {
   readonly run: Pick<Run, keyof ListedRun | 'pause' | 'pending' | 'workflowTaskAttempt'>;
   /** Empty: it does neither. */
   readonly because: string;
@@ -28,14 +28,14 @@ export async function stillOpen(reader: RunReader, listed: readonly ListedRun[])
   return now.flatMap((run) => (run?.isOpen === true ? [run] : []));
 }
 
-export async function readOpenRuns(reader: RunReader, filter: RunFilter): Promise<readonly OpenRun[]> {
+export async function readOpenRuns(reader: RunReader, filter: RunFilter): Promise<readonly OpenRunReport[]> {
   const listed = await reader.listOpen(filter);
   const read = await bounded(listed, DESCRIBED_AT_A_TIME, (run) => readOpenRun(reader, run));
   return read.filter((run) => run !== undefined);
 }
 
 /** @returns undefined if it has ended since it was listed */
-async function readOpenRun(reader: RunReader, listed: ListedRun): Promise<OpenRun | undefined> {
+async function readOpenRun(reader: RunReader, listed: ListedRun): Promise<OpenRunReport | undefined> {
   // The list already says that it waits. There is no step to describe.
   if (listed.runState !== undefined)
     return waiting(reader, { ...listed, pending: [], workflowTaskAttempt: undefined });
@@ -47,13 +47,13 @@ async function readOpenRun(reader: RunReader, listed: ListedRun): Promise<OpenRu
   const isAtWork = run.pending.length > 0 || run.workflowTaskAttempt !== undefined;
   if (!isAtWork) return waiting(reader, run);
   const { cause, message = '' } = pendingStepOf(run)?.failure ?? {};
-  return { run, because: cause?.because ?? message, cause };
+  return { run, because: cause?.message ?? message, cause };
 }
 
 /** The history of a waiting run says why it waits. */
-async function waiting(reader: RunReader, run: OpenRun['run']): Promise<OpenRun | undefined> {
+async function waiting(reader: RunReader, run: OpenRunReport['run']): Promise<OpenRunReport | undefined> {
   const timeline = await reader.endOfTimeline(run);
   if (timeline.end !== undefined) return undefined;
   const { because = '', cause } = lastNextOf(timeline) ?? {};
-  return { run, because: cause?.because ?? because, cause };
+  return { run, because: cause?.message ?? because, cause };
 }

@@ -10,10 +10,10 @@ export interface Promotion {
   readonly version: WorkerVersion;
   readonly taskQueue: string;
   readonly log: Logger;
-  readonly clock: Clock;
+  readonly clock: PromotionClock;
 }
 
-export interface Clock {
+export interface PromotionClock {
   /** Monotonic, in milliseconds. */
   now(): number;
   /** @throws AbortError when the program has to stop */

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import type { Cluster } from '../contract/cluster.ts';
+import type { ClusterIdentity } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import {
   AWAITING_APPROVAL,
@@ -13,7 +13,7 @@ import {
 } from '../contract/search-attributes.ts';
 import { lacksSearchAttributes, unlessNotFound } from './grpc-status.ts';
 import { decoded, textIn } from './payloads.ts';
-import { failureOf, msOf, timelineOf, type HistoryEvent } from './timeline-builder.ts';
+import { stepFailureOf, msOf, timelineOf, type HistoryEvent } from './timeline-builder.ts';
 import type { PendingStep, RunTimeline } from './timeline.ts';
 
 type IWorkflowExecutionInfo = temporal.api.workflow.v1.IWorkflowExecutionInfo;
@@ -72,7 +72,7 @@ export interface TemporalCalls {
 /** Which runs are listed; an undefined field restricts nothing. */
 export interface RunFilter {
   readonly taskQueue?: string | undefined;
-  readonly cluster?: Cluster | undefined;
+  readonly cluster?: ClusterIdentity | undefined;
   readonly controller?: string | undefined;
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -108,7 +108,7 @@ export class RunReader {
   }
 
   /** The last runs of all resources of this name, the latest first, as far back as Temporal keeps them. */
-  async ofPlace(place: Omit<ResourceRef, 'uid'>, cluster: Cluster | undefined, most: number) {
+  async ofPlace(place: Omit<ResourceRef, 'uid'>, cluster: ClusterIdentity | undefined, most: number) {
     const runs = await this.#list(conditionsOf({ ...place, cluster }).join(' AND '), most);
     return runs.toSorted((a, b) => b.startedAtMs - a.startedAtMs);
   }
@@ -269,7 +269,7 @@ async function pendingOf({ pendingActivities }: DescribeAnswer, client: Client):
       return {
         step: activityType?.name ?? '',
         attempt: attempt ?? 1,
-        failure: lastFailure ? failureOf(await decoded(lastFailure, codecsOf(client))) : undefined,
+        failure: lastFailure ? stepFailureOf(await decoded(lastFailure, codecsOf(client))) : undefined,
         nextTryAtMs: isInProgress || isPaused(pending) || !scheduledTime ? undefined : msOf(scheduledTime),
       };
     }),

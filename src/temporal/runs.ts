@@ -5,7 +5,7 @@ import {
   TypedSearchAttributes,
   type DataConverter,
 } from '@temporalio/common';
-import { labelOfCluster, type Cluster } from '../contract/cluster.ts';
+import { labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
@@ -19,7 +19,7 @@ import { RunReader } from './run-reader.ts';
 export interface RunsOptions extends RegistrationRequest {
   readonly taskQueue: string;
   /** The cluster of all resources. */
-  readonly cluster: Cluster;
+  readonly cluster: ClusterIdentity;
   /** Whether a worker of this process shares the connection. Then Temporal can answer a start with its first task. */
   readonly eager: boolean;
   /** Undefined: Temporal's own. */
@@ -98,12 +98,12 @@ export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescrip
 interface RunDescription {
   readonly ref: ResourceRef;
   /** Default: unknown. */
-  readonly cluster?: Cluster | undefined;
+  readonly cluster?: ClusterIdentity | undefined;
   readonly taskQueue: string;
   readonly summary: string;
 }
 
-function searchAttributesOf(ref: ResourceRef, cluster: Cluster = {}): TypedSearchAttributes {
+function searchAttributesOf(ref: ResourceRef, cluster: ClusterIdentity = {}): TypedSearchAttributes {
   const values = { ...ref, cluster: labelOfCluster(cluster) };
   return new TypedSearchAttributes(
     (['controller', 'namespace', 'name', 'uid', 'cluster'] as const).flatMap((name) => {

@@ -1,14 +1,14 @@
 import { activityInfo, ApplicationFailure, Context } from '@temporalio/activity';
 import { inOneLine, type Cause } from '../contract/cause.ts';
-import { isOfOtherCluster, labelOfCluster, type Cluster } from '../contract/cluster.ts';
-import type { StepResult } from '../contract/decision.ts';
+import { isOfOtherCluster, labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
+import type { StepReport } from '../contract/decision.ts';
 import { FAILURE } from '../contract/failures.ts';
 import type { Logger } from '../contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import type { StepInput } from '../contract/run.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 
-type Activities = Readonly<Record<string, (input: StepInput) => Promise<StepResult>>>;
+type Activities = Readonly<Record<string, (input: StepInput) => Promise<StepReport>>>;
 
 /** Reports each attempt of a step to telemetry. */
 export function observed(activities: Activities, telemetry: Pick<Telemetry, 'step'>): Activities {
@@ -22,12 +22,12 @@ export function observed(activities: Activities, telemetry: Pick<Telemetry, 'ste
  * Refuses steps for the runs of other clusters. Here, their resource may have a namesake, or would seem to be gone. Temporal
  * retries the step until a worker of the right cluster takes it.
  */
-export function ofOwnCluster(activities: Activities, own: Cluster, log: Logger): Activities {
+export function ofOwnCluster(activities: Activities, own: ClusterIdentity, log: Logger): Activities {
   return around(activities, async ({ ref, cluster }, _, act) => {
     if (!isOfOtherCluster(cluster, own)) return act();
     const cause: Cause = {
-      code: FAILURE.otherCluster,
-      because: `the run is of cluster ${nameOf(cluster)}, and this worker is of cluster ${nameOf(own)}: a worker of its own cluster has to take it`,
+      reason: FAILURE.otherCluster,
+      message: `the run is of cluster ${nameOf(cluster)}, and this worker is of cluster ${nameOf(own)}: a worker of its own cluster has to take it`,
       advice: ['give the operator of each cluster a task queue of its own (--task-queue)'],
     };
     const message = inOneLine(cause);
@@ -37,7 +37,7 @@ export function ofOwnCluster(activities: Activities, own: Cluster, log: Logger):
   });
 }
 
-function nameOf(cluster: Cluster = {}): string {
+function nameOf(cluster: ClusterIdentity = {}): string {
   return labelOfCluster(cluster) ?? 'unknown name';
 }
 
@@ -69,7 +69,7 @@ export function withHeartbeats(activities: Activities): Activities {
   });
 }
 
-type Around = (input: StepInput, activity: string, act: () => Promise<StepResult>) => Promise<StepResult>;
+type Around = (input: StepInput, activity: string, act: () => Promise<StepReport>) => Promise<StepReport>;
 
 function around(activities: Activities, wrap: Around): Activities {
   return Object.fromEntries(

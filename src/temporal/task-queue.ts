@@ -1,7 +1,7 @@
 import type { WorkflowService } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
-import type { TaskQueuePollers as Measured, VersionStatus } from '../contract/telemetry.ts';
+import type { PollerGauge as Measured, VersionStatus } from '../contract/telemetry.ts';
 import { unlessNotFound } from './grpc-status.ts';
 import { msOf } from './timeline-builder.ts';
 

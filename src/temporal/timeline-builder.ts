@@ -6,12 +6,12 @@ import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { isGraceTimer, waitingFor } from '../contract/sentences.ts';
 import { ENCRYPTED, textIn, valueIn, wordsIn, type MaybePayload } from './payloads.ts';
 import type {
-  Entry,
-  NextStep,
+  TimelineEntry,
+  TimelineNextStep,
   RunEnd,
   RunTimeline,
   StateEntry,
-  StepEnd,
+  TimelineStepEnd,
   StepEntry,
   StepFailure,
   WaitEntry,
@@ -34,7 +34,7 @@ type Draft<T> = { -readonly [Name in keyof T]: T[Name] };
 
 class TimelineBuilder {
   run: Draft<Omit<RunTimeline, 'entries'>> = { runId: '', startedAtMs: 0, reason: '', end: undefined };
-  readonly entries: Entry[] = [];
+  readonly entries: TimelineEntry[] = [];
   /** By the ID of the event that scheduled the activity. */
   readonly #steps = new Map<string, Draft<StepEntry>>();
   /** By the ID of the event that started the timer. */
@@ -71,7 +71,7 @@ class TimelineBuilder {
 
   #addTaskFailure(event: HistoryEvent): void {
     const failure = event.workflowTaskFailedEventAttributes?.failure;
-    if (failure) this.run.taskFailure = failureOf(failure);
+    if (failure) this.run.taskFailure = stepFailureOf(failure);
     if (event.workflowTaskCompletedEventAttributes) delete this.run.taskFailure;
   }
 
@@ -96,7 +96,7 @@ class TimelineBuilder {
     const step = this.#steps.get(String(started?.scheduledEventId));
     if (!started || !step) return;
     step.attempts = started.attempt ?? 1;
-    if (started.lastFailure) step.failure = failureOf(started.lastFailure);
+    if (started.lastFailure) step.failure = stepFailureOf(started.lastFailure);
   }
 
   #endStep(event: HistoryEvent, atMs: number): void {
@@ -108,7 +108,7 @@ class TimelineBuilder {
     const tookMs = atMs - step.atMs;
     if (completed) step.end = doneWith(completed.result?.payloads?.[0], tookMs);
     else step.end = { how: failed ? 'failed' : 'dropped', tookMs };
-    if (failed?.failure) step.failure = failureOf(failed.failure);
+    if (failed?.failure) step.failure = stepFailureOf(failed.failure);
   }
 
   /** The marker has the time of the run's clock at its end. The next local activity begins then. */
@@ -123,7 +123,7 @@ class TimelineBuilder {
       : doneWith(details?.['result']?.payloads?.[0], tookMs);
     this.entries.push({
       ...{ kind: 'step', atMs: this.#clockMs, step: activity_type ?? '', summary: summaryOf(event) },
-      ...{ isLocal: true, attempts: attempt ?? 1, ...(failure && { failure: failureOf(failure) }), end },
+      ...{ isLocal: true, attempts: attempt ?? 1, ...(failure && { failure: stepFailureOf(failure) }), end },
     });
     this.#clockMs += tookMs;
   }
@@ -132,8 +132,8 @@ class TimelineBuilder {
     const { timerStartedEventAttributes: started, timerFiredEventAttributes: fired } = event;
     const summary = summaryOf(event) ?? '';
     if (started && !isGraceTimer(summary)) {
-      const atMostMs = msOf(started.startToFireTimeout);
-      const entry: WaitEntry = { kind: 'wait', atMs, summary, atMostMs, end: { how: 'in progress' } };
+      const timeoutMs = msOf(started.startToFireTimeout);
+      const entry: WaitEntry = { kind: 'wait', atMs, summary, timeoutMs, end: { how: 'in progress' } };
       this.entries.push(entry);
       this.#waits.set(String(event.eventId), entry);
     }
@@ -162,7 +162,7 @@ function endOf(event: HistoryEvent): Omit<RunEnd, 'atMs'> | undefined {
   const completed = event.workflowExecutionCompletedEventAttributes;
   if (completed) return { how: 'completed', words: textIn(completed.result?.payloads?.[0]) };
   const failed = event.workflowExecutionFailedEventAttributes;
-  if (failed) return { how: 'failed', words: failed.failure ? failureOf(failed.failure).message : '' };
+  if (failed) return { how: 'failed', words: failed.failure ? stepFailureOf(failed.failure).message : '' };
   const terminated = event.workflowExecutionTerminatedEventAttributes;
   if (terminated) return { how: 'terminated', words: terminated.reason ?? '' };
   if (event.workflowExecutionContinuedAsNewEventAttributes) return { how: 'continued as new', words: '' };
@@ -183,28 +183,29 @@ const LocalActivity = z.object({
 const AdviceInHistory = z.union([z.string(), z.object({ run: z.string(), to: z.string() })]);
 
 const CauseInHistory = z.object({
-  code: z.string(),
-  because: z.string(),
+  reason: z.string(),
+  message: z.string(),
   advice: z.array(AdviceInHistory).default([]),
 });
 
-/** A `CauseInFailure`; `because` in failures that are not of the edge. */
+/** A `CauseInFailure`; `message` in failures that are not of the edge. */
 const CauseInFailed = CauseInHistory.extend({
-  because: z.string().optional(),
-  becauseFrom: z.number().default(0),
+  message: z.string().optional(),
+  messageFrom: z.number().default(0),
 });
 
 const NextInHistory = z.object({
   do: z.string(),
   because: z.string().optional(),
   for: z.string().optional(),
-  code: z.string().optional(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
   advice: z.array(AdviceInHistory).optional(),
   cause: CauseInHistory.optional(),
   notReady: CauseInHistory.optional(),
 });
 
-const HELD_CODES = ['Paused', 'NamespacePaused', 'AwaitingApproval', 'Rejected'] as const;
+const HELD_REASONS = ['Paused', 'NamespacePaused', 'AwaitingApproval', 'Rejected'] as const;
 
 const ActionsInHistory = z.array(
   z.object({
@@ -223,7 +224,7 @@ const Result = z.object({
   refusal: z.object({ message: z.string() }).optional(),
 });
 
-function doneWith(result: MaybePayload, tookMs: number): StepEnd {
+function doneWith(result: MaybePayload, tookMs: number): TimelineStepEnd {
   const value = valueIn(result, Result);
   if (value === undefined || value === ENCRYPTED) {
     const did = value === ENCRYPTED ? 'encrypted' : [];
@@ -233,12 +234,13 @@ function doneWith(result: MaybePayload, tookMs: number): StepEnd {
   return { how: 'done', tookMs, did, next: next && nextIn(next), refusal: refusal?.message };
 }
 
-function nextIn(next: z.infer<typeof NextInHistory>): NextStep {
-  const { do: name, code, advice = [] } = next;
-  const because = next.because ?? (next.for === undefined ? '' : waitingFor(next.for));
-  const stalled = name === 'stalled' && code !== undefined ? { code, because, advice } : undefined;
+function nextIn(next: z.infer<typeof NextInHistory>): TimelineNextStep {
+  const { do: name, reason, message, advice = [] } = next;
+  const because = next.because ?? message ?? (next.for === undefined ? '' : waitingFor(next.for));
+  const stalled =
+    name === 'stalled' && reason !== undefined ? { reason, message: because, advice } : undefined;
   const cause = next.cause ?? next.notReady ?? stalled;
-  const held = name === 'held' ? HELD_CODES.find((each) => each === code) : undefined;
+  const held = name === 'held' ? HELD_REASONS.find((each) => each === reason) : undefined;
   const what = next.for === undefined ? {} : { for: next.for };
   return { do: name, because, ...what, ...(cause && { cause }), ...(held && { held }) };
 }
@@ -250,10 +252,10 @@ function summaryOf({ userMetadata }: HistoryEvent): string | undefined {
 const EncodedFailure = z.object({ message: z.string() });
 
 /** With encryption, the message is in a payload. */
-export function failureOf(failure: temporal.api.failure.v1.IFailure): StepFailure {
+export function stepFailureOf(failure: temporal.api.failure.v1.IFailure): StepFailure {
   const { message, encodedAttributes, applicationFailureInfo, timeoutFailureInfo, cause: cut } = failure;
   // What the server has cut, it puts there: "Failure exceeds size limit."
-  if (failure.serverFailureInfo && cut) return failureOf(cut);
+  if (failure.serverFailureInfo && cut) return stepFailureOf(cut);
   const type = applicationFailureInfo?.type ?? (timeoutFailureInfo ? 'Timeout' : undefined);
   const read = valueIn(applicationFailureInfo?.details?.payloads?.[0], CauseInFailed);
   const words = encodedAttributes
@@ -267,10 +269,10 @@ export function failureOf(failure: temporal.api.failure.v1.IFailure): StepFailur
 }
 
 function causeFrom(
-  { code, because, becauseFrom, advice }: z.infer<typeof CauseInFailed>,
+  { reason, message, messageFrom, advice }: z.infer<typeof CauseInFailed>,
   words: string,
 ): Cause {
-  return { code, because: because ?? words.slice(becauseFrom), advice };
+  return { reason, message: message ?? words.slice(messageFrom), advice };
 }
 
 /** Seconds are a Long in protobuf, and a number in JSON. */

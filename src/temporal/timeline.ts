@@ -1,5 +1,5 @@
 import type { Cause } from '../contract/cause.ts';
-import type { Action, HeldCode } from '../contract/decision.ts';
+import type { Action, HeldReason } from '../contract/decision.ts';
 
 /** What happened in one run of a resource, in the order of time. */
 export interface RunTimeline {
@@ -7,7 +7,7 @@ export interface RunTimeline {
   readonly startedAtMs: number;
   /** Why it was started. */
   readonly reason: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TimelineEntry[];
   /** Undefined: it is open. */
   readonly end: RunEnd | undefined;
   /** The failure of its last workflow task, until a task completes. */
@@ -21,7 +21,7 @@ export interface RunEnd {
   readonly words: string;
 }
 
-export type Entry = StepEntry | SignalEntry | WaitEntry | StateEntry;
+export type TimelineEntry = StepEntry | SignalEntry | WaitEntry | StateEntry;
 
 /** One activity, local or durable. */
 export interface StepEntry {
@@ -35,7 +35,7 @@ export interface StepEntry {
   readonly attempts: number;
   /** Of the last attempt that failed. */
   readonly failure?: StepFailure;
-  readonly end: StepEnd;
+  readonly end: TimelineStepEnd;
 }
 
 export interface StepFailure {
@@ -48,12 +48,12 @@ export interface StepFailure {
   readonly did?: readonly Action[];
 }
 
-export type StepEnd =
+export type TimelineStepEnd =
   | {
       readonly how: 'done';
       readonly tookMs: number;
       readonly did: readonly Action[] | 'encrypted';
-      readonly next: NextStep | undefined;
+      readonly next: TimelineNextStep | undefined;
       /** What the server said when it refused the step. */
       readonly refusal: string | undefined;
     }
@@ -63,7 +63,7 @@ export type StepEnd =
   | { readonly how: 'in progress'; readonly nextTryAtMs?: number };
 
 /** What comes next, and why. */
-export interface NextStep {
+export interface TimelineNextStep {
   readonly do: string;
   readonly because: string;
   /** What a wait is for. */
@@ -71,7 +71,7 @@ export interface NextStep {
   /** What is wrong, if anything. */
   readonly cause?: Cause;
   /** What holds the step back, if a person does. */
-  readonly held?: HeldCode;
+  readonly held?: HeldReason;
 }
 
 export interface SignalEntry {
@@ -88,7 +88,7 @@ export interface WaitEntry {
   readonly kind: 'wait';
   readonly atMs: number;
   readonly summary: string;
-  readonly atMostMs: number;
+  readonly timeoutMs: number;
   readonly end:
     | { readonly how: 'time passed' | 'something changed'; readonly tookMs: number }
     | { readonly how: 'in progress' };
@@ -126,7 +126,7 @@ export function withPending(timeline: RunTimeline, pending: readonly PendingStep
 }
 
 /** What the last completed step said comes next. */
-export function lastNextOf(timeline: RunTimeline | undefined): NextStep | undefined {
+export function lastNextOf(timeline: RunTimeline | undefined): TimelineNextStep | undefined {
   const last = timeline?.entries.findLast((entry) => entry.kind === 'step' && entry.end.how === 'done');
   return last?.kind === 'step' && last.end.how === 'done' ? last.end.next : undefined;
 }

@@ -26,7 +26,7 @@ export interface PinnedRun {
   readonly version: string;
 }
 
-export interface Refusal {
+export interface PromotionRefusal {
   /** Temporal's own words. */
   readonly refused: string;
 }
@@ -46,7 +46,7 @@ export interface WorkerVersions {
    */
   isRegistered(buildId: string): Promise<boolean>;
   /** Gives new runs to this version; refused if the routing has changed since it was read. */
-  makeCurrent(buildId: string, since: Routing): Promise<'current' | Refusal>;
+  makeCurrent(buildId: string, since: Routing): Promise<'current' | PromotionRefusal>;
   /** The open runs of the task queue that are pinned to other versions, as of up to a few seconds ago. */
   openOnOthers(buildId: string): Promise<readonly PinnedRun[]>;
 }

@@ -1,13 +1,19 @@
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT_WATCH, type WatchObserver } from '../contract/telemetry.ts';
-import { type Change, identityOf, KnownObjects, type Projection, type Sighting } from './known-objects.ts';
+import {
+  type ObjectChange,
+  identityOf,
+  KnownObjects,
+  type Projection,
+  type Sighting,
+} from './known-objects.ts';
 
 export interface AudienceOptions<P extends Projection> {
   /** Undefined: not of interest, treated as absent. Its `key` must be `namespace/name`, or `name`. */
   readonly project: (object: KubernetesObject) => P | undefined;
   /** Called once a change, in order. A throw is logged, never fatal. */
-  readonly onChange: (change: Change<P>) => void;
+  readonly onChange: (change: ObjectChange<P>) => void;
   readonly log: Logger;
   /** Default: not observed. */
   readonly observer?: WatchObserver | undefined;
@@ -74,7 +80,7 @@ export class Audience<P extends Projection> {
     }
   }
 
-  #report(change: Change<P>): void {
+  #report(change: ObjectChange<P>): void {
     this.#changes += 1;
     try {
       this.#options.onChange(change);

@@ -1,7 +1,7 @@
 import type { Logger } from '../contract/logger.ts';
 import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../contract/telemetry.ts';
-import { isNeeded, startRequestFor, type Evaluation, type Known } from './evaluation.ts';
+import { isNeeded, startRequestFor, type Evaluation, type ProjectionReader } from './evaluation.ts';
 import { KeyTimers } from './timing.ts';
 import { Outage, ReadyQueue } from './ready-queue.ts';
 import { next } from './request-machine.ts';
@@ -12,7 +12,7 @@ import {
   oldestByController,
   runsByController,
   wakeAtMs,
-  type Answer,
+  type StartAnswer,
   type Effect,
   type RequestEvent,
   type RequestState,
@@ -23,7 +23,7 @@ export interface DispatcherOptions {
   readonly runs: Runs;
   /** Asked before each start and signal: a process that was stopped for a while may be late, and not know it yet. */
   readonly isLeading: () => boolean;
-  readonly known: Known;
+  readonly known: ProjectionReader;
   readonly log: Logger;
   /** Default: nobody observes. */
   readonly telemetry?: Telemetry | undefined;
@@ -247,7 +247,7 @@ export class Dispatcher {
   async #call(
     id: string,
     about: Evaluation | Pick<Evaluation, 'ref'>,
-    call: () => Promise<Answer>,
+    call: () => Promise<StartAnswer>,
   ): Promise<void> {
     const { ref } = about;
     if (!this.#options.isLeading()) {
@@ -266,7 +266,7 @@ export class Dispatcher {
     }
   }
 
-  async #start(id: string, view: Evaluation): Promise<Answer> {
+  async #start(id: string, view: Evaluation): Promise<StartAnswer> {
     const { ref } = view;
     const controller = this.#options.known.controller(ref.controller);
     if (controller === undefined) throw new Error(`no controller is called ${ref.controller}`);

@@ -2,10 +2,10 @@ import type { Controller } from '../contract/controller.ts';
 import {
   converged,
   isRest,
-  nextOf,
+  nextInHistory,
   reasonOf,
-  type Decision,
-  type Next,
+  type NextStep,
+  type NextInHistory,
   type Observe,
 } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -13,7 +13,7 @@ import type { StartRequest } from './runs.ts';
 
 /** What the watcher's view of a resource comes to. */
 export interface ViewState {
-  readonly decision: Decision;
+  readonly decision: NextStep;
   /** What is news to an open run, in one text. */
   readonly inputs: string;
 }
@@ -29,7 +29,7 @@ export interface Evaluation extends ViewState {
 }
 
 /** What the dispatcher asks of the projections. */
-export interface Known {
+export interface ProjectionReader {
   /** The controller of that name, or undefined where this watcher does not run it. */
   controller(name: string): Controller | undefined;
   /** The resource as it is now, or undefined where it is gone. */
@@ -65,8 +65,10 @@ export function startRequestFor(evaluation: Evaluation, controller: Controller):
 }
 
 /** A run begins with the step that the view calls for; where the view rests, it finds that out by itself. */
-export function firstStep({ decision }: Evaluation, summaries: Controller['steps'] = {}): Next {
-  return isRest(decision) ? { do: 'observe', because: reasonOf(decision) } : nextOf(decision, summaries);
+export function firstStep({ decision }: Evaluation, summaries: Controller['steps'] = {}): NextInHistory {
+  return isRest(decision)
+    ? { do: 'observe', because: reasonOf(decision) }
+    : nextInHistory(decision, summaries);
 }
 
 /** The same text where nothing that a run could change is different. */
@@ -119,7 +121,7 @@ function restedAt(rest: string | undefined): Pick<Reported, 'rest'> {
 }
 
 /** The same text for rests that a run comes to by itself. */
-function restIn(decision: Decision): string | undefined {
+function restIn(decision: NextStep): string | undefined {
   if (!isRest(decision)) return undefined;
   if (decision.do !== 'held') return 'a rest';
   return `held by ${decision.by} ${decision.plan ?? ''}`;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Controller } from '../contract/controller.ts';
 import type { Identity, KubernetesObject } from '../contract/object.ts';
 
-export type Change<P extends Projection> =
+export type ObjectChange<P extends Projection> =
   /** `before` is set for `modified` alone. */
   | { readonly type: 'added' | 'modified'; readonly object: P; readonly before?: P }
   /** `object` is the last known. */
@@ -22,9 +22,9 @@ export class KnownObjects<P extends Projection> {
   readonly #items = new Map<string, P>();
   /** UID to the resourceVersion at which the object left. */
   readonly #departures = new Map<string, string>();
-  readonly #onChange: (change: Change<P>) => void;
+  readonly #onChange: (change: ObjectChange<P>) => void;
 
-  constructor(onChange: (change: Change<P>) => void) {
+  constructor(onChange: (change: ObjectChange<P>) => void) {
     this.#onChange = onChange;
   }
 

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
-import { comparable, identityOf, type Change, type Projection } from './known-objects.ts';
+import { comparable, identityOf, type ObjectChange, type Projection } from './known-objects.ts';
 import { Reflector } from './reflector.ts';
 
 export interface QuotasOptions {
@@ -81,7 +81,7 @@ export class Quotas {
   }
 
   /** @param hasSynced what the first list shows is no change: a process that starts must not end backoffs */
-  #changed({ type, object: { key, allows } }: Change<Quota>, hasSynced: boolean): void {
+  #changed({ type, object: { key, allows } }: ObjectChange<Quota>, hasSynced: boolean): void {
     const before = this.#allowed.get(key);
     const after = type === 'deleted' ? undefined : allows;
     if (after === undefined) this.#allowed.delete(key);

@@ -7,7 +7,7 @@ import type {
 } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { isSelectedBy, referredObjects, stateOf } from '../contract/references.ts';
-import { identityOf, type Change, type Projection } from './known-objects.ts';
+import { identityOf, type ObjectChange, type Projection } from './known-objects.ts';
 import type { Joined } from './watches.ts';
 
 /** What is kept of an object that may be referred to. */
@@ -25,7 +25,7 @@ export interface ReferencesOptions {
     type: ResourceType,
     audience: {
       readonly project: (object: KubernetesObject) => Referred;
-      readonly onChange: (change: Change<Referred>) => void;
+      readonly onChange: (change: ObjectChange<Referred>) => void;
     },
   ) => Joined<Referred>;
   /** Called with the key of a resource when something that it refers to has changed, is new or is gone. */
@@ -33,7 +33,7 @@ export interface ReferencesOptions {
 }
 
 /** Which resources of a controller refer to which objects, whether there are any or not. */
-export class References {
+export class ReferenceIndex {
   readonly #options: ReferencesOptions;
   readonly #types: readonly ReferredObjects[];
 
@@ -107,7 +107,7 @@ class ReferredObjects {
       this.#referrers.set(object, (this.#referrers.get(object) ?? new Set()).add(key));
   }
 
-  referrersOf(change: Change<Referred>): Set<string> {
+  referrersOf(change: ObjectChange<Referred>): Set<string> {
     const states = [change.object, ...('before' in change ? [change.before] : [])];
     const selecting = [...this.#selecting].filter((key) =>
       states.some((state) => isSelectedBy(this.#of(key), state)),

@@ -17,11 +17,11 @@ import {
   SETTLED,
   touchedAtMs,
   unchangedForMs,
-  type Answer,
+  type StartAnswer,
   type Calling,
-  type Clock,
+  type RequestClock,
   type Effect,
-  type Outcome,
+  type RequestOutcome,
   type RequestEvent,
   type RequestState,
 } from './request-state.ts';
@@ -35,8 +35,8 @@ export function next(
   state: RequestState | undefined,
   ref: ResourceRef,
   event: RequestEvent,
-  clock: Clock,
-): Outcome {
+  clock: RequestClock,
+): RequestOutcome {
   switch (event.type) {
     case 'first seen':
       return only(
@@ -69,15 +69,15 @@ export function next(
   }
 }
 
-const NOTHING: Outcome = { state: undefined, effects: [] };
+const NOTHING: RequestOutcome = { state: undefined, effects: [] };
 
-function only(state: RequestState | undefined): Outcome {
+function only(state: RequestState | undefined): RequestOutcome {
   return { state, effects: [] };
 }
 
 // The view has changed -----------------------------------------------------------------------------------
 
-function needed(before: RequestState, view: Evaluation, clock: Clock): RequestState {
+function needed(before: RequestState, view: Evaluation, clock: RequestClock): RequestState {
   const state: RequestState = {
     ...(isRest(view.decision) ? effectSeen(before) : before),
     neededSinceMs: before.neededSinceMs ?? clock.nowMs,
@@ -104,7 +104,7 @@ function effectSeen(state: RequestState): RequestState {
   return state.phase.at === 'starting' ? afterCall(state, state.phase.isDirty) : state;
 }
 
-function notNeeded(before: RequestState, { nowMs }: Clock): Outcome {
+function notNeeded(before: RequestState, { nowMs }: RequestClock): RequestOutcome {
   const { neededSinceMs, isEndSignalled } = before;
   const effects: Effect[] =
     neededSinceMs === undefined ? [] : [{ do: 'report', neededForMs: nowMs - neededSinceMs }];
@@ -143,7 +143,7 @@ function earliestStartMs({ settledAtMs, requestedFor, notBeforeMs }: RequestStat
 
 // Temporal is asked, and answers -------------------------------------------------------------------------
 
-function turn(state: RequestState, view: Evaluation | undefined): Outcome {
+function turn(state: RequestState, view: Evaluation | undefined): RequestOutcome {
   if (!isNeeded(view)) return signalTheEnd(state, view);
   if (newsIn(view, state.reported) !== 'now') return only({ ...state, phase: SETTLED });
   const asked: RequestState = {
@@ -157,14 +157,14 @@ function turn(state: RequestState, view: Evaluation | undefined): Outcome {
   return call(asked, { call: 'start', view, change });
 }
 
-function signalTheEnd(state: RequestState, view: Evaluation | undefined): Outcome {
+function signalTheEnd(state: RequestState, view: Evaluation | undefined): RequestOutcome {
   if (state.run.is === 'unknown') return NOTHING;
   return call({ ...state, isEndSignalled: true }, { call: 'signal the end', view, change: 'seen' });
 }
 
 type Call = Pick<Calling, 'call' | 'view' | 'change'>;
 
-function call(state: RequestState, { call: kind, view, change }: Call, isDirtyStill = false): Outcome {
+function call(state: RequestState, { call: kind, view, change }: Call, isDirtyStill = false): RequestOutcome {
   const calling: RequestState = {
     ...state,
     phase: { at: 'calling', call: kind, view, change, isDirty: isDirtyStill },
@@ -178,7 +178,12 @@ function reasonFor(kind: Calling['call'], view: Evaluation | undefined): string 
   return kind === 'signal the end' ? 'the resource is in its desired state' : reasonOf(view.decision);
 }
 
-function answered(state: RequestState, phase: Calling, answer: Answer, { nowMs }: Clock): Outcome {
+function answered(
+  state: RequestState,
+  phase: Calling,
+  answer: StartAnswer,
+  { nowMs }: RequestClock,
+): RequestOutcome {
   switch (answer) {
     case 'started': {
       const { isDirty: isDirtyStill } = phase;
@@ -202,7 +207,7 @@ function notOpen(
   state: RequestState,
   { call: kind, isDirty: isDirtyStill }: Calling,
   nowMs: number,
-): Outcome {
+): RequestOutcome {
   if (kind === 'signal the end')
     return isDirtyStill ? only(afterCall({ ...state, run: { is: 'unknown' } }, true)) : NOTHING;
   const run = { is: 'started', touchedAtMs: nowMs } as const;
@@ -218,7 +223,7 @@ function afterCall(state: RequestState, isDirtyStill: boolean): RequestState {
 function failed(
   before: RequestState,
   because: Extract<RequestEvent, { type: 'failed' }>['because'],
-  { nowMs }: Clock,
+  { nowMs }: RequestClock,
 ): RequestState {
   const state: RequestState = { ...before, phase: SETTLED, reported: undefined, isEndSignalled: false };
   // A process that leads again in a moment, as after it was frozen, has lost nothing.
@@ -253,7 +258,11 @@ function timeOver(state: RequestState): RequestState {
  * What is still needed a moment after a run has ended is needed anew: it came up while the run was about to end, or the run
  * saw something else than the watcher does.
  */
-function ended(before: RequestState, view: Evaluation | undefined, clock: Clock): RequestState | undefined {
+function ended(
+  before: RequestState,
+  view: Evaluation | undefined,
+  clock: RequestClock,
+): RequestState | undefined {
   const { isEndSignalled } = before;
   const state = isEndSignalled ? before : withoutRun(effectSeen(before));
   if (isEndSignalled || !isNeeded(view)) return isInProgress(state) ? state : undefined;
@@ -284,7 +293,11 @@ function found(known: RequestState | undefined, ref: ResourceRef, listed: Listed
 }
 
 /** It has ended, unless it is too young to be in the list; where it is needed, it is started again. */
-function notFound(before: RequestState, { view, askedAtMs }: Listed, clock: Clock): RequestState | undefined {
+function notFound(
+  before: RequestState,
+  { view, askedAtMs }: Listed,
+  clock: RequestClock,
+): RequestState | undefined {
   const isYoung = touchedAtMs(before) > askedAtMs - timing.VISIBILITY_LAG_MS;
   if (isDirty(before) || isInProgress(before) || isYoung) return before;
   if (!isNeeded(view)) return undefined;

@@ -1,5 +1,5 @@
 import type { ResourceRef } from '../contract/resource.ts';
-import type { Change } from '../contract/run.ts';
+import type { ChangeCertainty } from '../contract/run.ts';
 import type { OldestRequest, RunsState } from '../contract/telemetry.ts';
 import type { Evaluation, Reported } from './evaluation.ts';
 import { SPACING_MS, UNCHANGED_IN_BACKOFF_MS, UNCHANGED_MS, YOUNG_MS } from './timing.ts';
@@ -64,7 +64,7 @@ export interface Calling {
     | 'signal the end';
   /** What the call was decided from; undefined: the resource is gone. */
   readonly view: Evaluation | undefined;
-  readonly change: Change;
+  readonly change: ChangeCertainty;
   /** Has to be started or signalled again. */
   readonly isDirty: boolean;
 }
@@ -99,7 +99,7 @@ export type RequestEvent =
   /** What `wakeAtMs` has named is due. */
   | { readonly type: 'time' }
   /** Temporal has answered the call in progress. */
-  | { readonly type: 'answered'; readonly answer: Answer }
+  | { readonly type: 'answered'; readonly answer: StartAnswer }
   /** Temporal has not, or has refused; or this process does not lead just now, and has not asked. */
   | { readonly type: 'failed'; readonly because: 'unavailable' | 'refused' | 'not leading' }
   /** A run of it has ended, as far as is known. */
@@ -113,7 +113,7 @@ export type RequestEvent =
       readonly view: Evaluation | undefined;
     };
 
-export type Answer = 'started' | 'already-open' | 'signalled' | 'not-open';
+export type StartAnswer = 'started' | 'already-open' | 'signalled' | 'not-open';
 
 /** What is to be done besides remembering the state. */
 export type Effect =
@@ -121,19 +121,19 @@ export type Effect =
   | {
       readonly do: 'signal';
       readonly reason: string;
-      readonly change: Change;
+      readonly change: ChangeCertainty;
       readonly view: Evaluation | undefined;
     }
   /** The resource needs a run no more. */
   | { readonly do: 'report'; readonly neededForMs: number };
 
-export interface Outcome {
+export interface RequestOutcome {
   /** Undefined: nothing of the resource has to be remembered. */
   readonly state: RequestState | undefined;
   readonly effects: readonly Effect[];
 }
 
-export interface Clock {
+export interface RequestClock {
   /** On the clock of `performance.now()`. */
   readonly nowMs: number;
   /** The longest that a run without effect waits before it is started anew. */

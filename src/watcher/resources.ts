@@ -1,26 +1,26 @@
 import { namespaceOf, typeNameOf, type Controller } from '../contract/controller.ts';
 import type { Control } from '../contract/control.ts';
-import type { Decision } from '../contract/decision.ts';
+import type { NextStep } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ChildrenByOwner } from './children-by-owner.ts';
-import { Looks } from './looks.ts';
+import { Rechecks } from './rechecks.ts';
 import { DOOMED, undecided, type Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
 import {
   comparable,
   identityFor,
-  type Change,
+  type ObjectChange,
   projectChild,
   projectPrimary,
   type ChildProjection,
   type PrimaryProjection,
   type Projection,
 } from './known-objects.ts';
-import { References } from './references.ts';
+import { ReferenceIndex } from './references.ts';
 import type { Joined, WatchedObjects, Watches } from './watches.ts';
 
 export interface ResourcesOptions {
@@ -49,7 +49,7 @@ export interface NamespaceStates {
 
 interface Projecting<P extends Projection> {
   readonly project: (object: KubernetesObject) => P | undefined;
-  readonly onChange: (change: Change<P>) => void;
+  readonly onChange: (change: ObjectChange<P>) => void;
 }
 
 /**
@@ -74,18 +74,18 @@ export class Resources {
   /** By the key of the resource. */
   readonly #primaries = new Map<string, PrimaryProjection>();
   readonly #children = new ChildrenByOwner();
-  readonly #references: References;
+  readonly #references: ReferenceIndex;
   /** The keys of resources whose children changed since they were last evaluated. */
   readonly #changed = new Set<string>();
   #lastEvaluationMs = -Infinity;
-  readonly #looks = new Looks((key) => this.#evaluateSoon(key));
+  readonly #rechecks = new Rechecks((key) => this.#evaluateSoon(key));
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
     this.namespace = options.namespace;
     this.#options = options;
     const { primary, children, references = [] } = options.controller;
-    this.#references = new References({
+    this.#references = new ReferenceIndex({
       references,
       namespace: options.namespace,
       watch: (type, audience) => this.#reflect({ type, metadataOnly: true }, audience),
@@ -114,7 +114,7 @@ export class Resources {
   async stop(): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
     // The last, since what is still seen may set a timer.
-    this.#looks.stop();
+    this.#rechecks.stop();
   }
 
   /** Resolves when every list is complete: a decision is worth something only from then on. */
@@ -189,23 +189,23 @@ export class Resources {
     return watches.join({ client, log, watched, namespace }, { log, project, onChange, observer });
   }
 
-  #primaryChanged({ type, object }: Change<PrimaryProjection>): void {
+  #primaryChanged({ type, object }: ObjectChange<PrimaryProjection>): void {
     if (type === 'deleted') {
       this.#primaries.delete(object.key);
-      this.#looks.forget(object.key);
+      this.#rechecks.forget(object.key);
       this.#references.forget(object.key);
     } else {
       const isNew = this.#primaries.get(object.key)?.uid !== object.uid;
       this.#primaries.set(object.key, object);
       this.#references.seen(object.key, object.view);
-      this.#looks.seen(object.key, this.#controlOf(object), { isNew });
+      this.#rechecks.seen(object.key, this.#controlOf(object), { isNew });
     }
     if (!this.hasSynced()) return;
     if (type === 'deleted') this.#options.onGone(this.#refOf(object));
     else this.#options.onChange(this.#evaluate(object));
   }
 
-  #childChanged(index: number, change: Change<ChildProjection>): void {
+  #childChanged(index: number, change: ObjectChange<ChildProjection>): void {
     const { object } = change;
     if (change.type === 'deleted') {
       this.#children.forget(index, object);
@@ -229,14 +229,14 @@ export class Resources {
 
   /** @param ledUntilMs when another process that led was last heard of; -Infinity: none did */
   lead(ledUntilMs: number): void {
-    this.#looks.lead(ledUntilMs);
+    this.#rechecks.lead(ledUntilMs);
   }
 
   /** A run was started or signalled because of this view. */
   requested({ ref, look }: Evaluation): void {
     const key = this.#keyOf(ref);
-    if (look === undefined || this.#looks.due(key) === undefined) return;
-    this.#looks.done(key, look);
+    if (look === undefined || this.#rechecks.due(key) === undefined) return;
+    this.#rechecks.done(key, look);
     this.#evaluateSoon(key);
   }
 
@@ -270,7 +270,7 @@ export class Resources {
       const { namespaces, quotas } = this.#options;
       const namespace = this.#namespaceOf(ref);
       const isNamespacePaused = (namespace !== undefined && namespaces.isPaused(namespace)) ?? false;
-      const look = this.#looks.count(primary.key);
+      const look = this.#rechecks.count(primary.key);
       const inputs = [
         primary.inputs,
         ...(controller.inputs?.(observation) ?? []),
@@ -286,7 +286,7 @@ export class Resources {
             primary.key,
             controller.decide(observation, Date.now(), { isLive: false, isNamespacePaused }),
           );
-      this.#looks.decided(primary.key, decision);
+      this.#rechecks.decided(primary.key, decision);
       return {
         ref,
         decision,
@@ -311,8 +311,8 @@ export class Resources {
   }
 
   /** A run that is open is signalled because of the inputs; where none is, the look calls for one. */
-  #withLook(key: string, decision: Decision): Decision {
-    const because = decision.do === 'converged' ? this.#looks.due(key) : undefined;
+  #withLook(key: string, decision: NextStep): NextStep {
+    const because = decision.do === 'converged' ? this.#rechecks.due(key) : undefined;
     return because === undefined ? decision : { do: 'observe', because };
   }
 

@@ -1,6 +1,6 @@
-import type { Next } from '../contract/decision.ts';
+import type { NextInHistory } from '../contract/decision.ts';
 import type { ResourceRef } from '../contract/resource.ts';
-import type { Change } from '../contract/run.ts';
+import type { ChangeCertainty } from '../contract/run.ts';
 
 /** What the watcher asks of the workflow engine; workflow ids are those of `workflowIdFor`. */
 export interface Runs {
@@ -11,7 +11,7 @@ export interface Runs {
    */
   start(request: StartRequest): Promise<'started' | 'already-open'>;
   /** Signals an open run that its resource changed, or may have. @throws RunsUnavailable */
-  signal(workflowId: string, reason: string, change: Change): Promise<'signalled' | 'not-open'>;
+  signal(workflowId: string, reason: string, change: ChangeCertainty): Promise<'signalled' | 'not-open'>;
   /** All open runs by their ids, as of up to a few seconds ago. @throws RunsUnavailable */
   listOpen(): Promise<ReadonlyMap<string, OpenRun>>;
 }
@@ -29,7 +29,7 @@ export interface StartRequest {
   readonly summary: string;
   readonly reason: string;
   /** The step that the watcher's view calls for, or `observe`. */
-  readonly first: Next;
+  readonly first: NextInHistory;
   /** Of the resource in that view. */
   readonly resourceVersion: string;
 }

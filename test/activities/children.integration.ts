@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { Children, type LiveChildren } from '../../activities/children.ts';
+import { ChildrenClient, type LiveChildren } from '../../activities/children.ts';
 import type { ChildManifest } from '../../src/api/child.ts';
 import {
   CONFIG_MAPS,
@@ -11,7 +11,11 @@ import {
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { ANSWERED_ANNOTATION } from '../../src/controllers/defined/children/digest.ts';
 import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
-import { wantedOf, type DeclaredType, type Owner } from '../../src/controllers/defined/children/wanted.ts';
+import {
+  wantedOf,
+  type DeclaredType,
+  type ChildOwner,
+} from '../../src/controllers/defined/children/wanted.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -38,7 +42,7 @@ beforeAll(async () => {
 });
 
 /** A ConfigMap stands for the resource. */
-async function anOwner(): Promise<Owner> {
+async function anOwner(): Promise<ChildOwner> {
   const name = `owner-${Math.random().toString(36).slice(2, 8)}`;
   const { metadata } = await cluster.create<KubernetesObject>(CONFIG_MAPS, {
     ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } },
@@ -48,10 +52,10 @@ async function anOwner(): Promise<Owner> {
 
 /** The steps until nothing is left to do. */
 async function converge(
-  owner: Owner,
+  owner: ChildOwner,
   manifests: readonly ChildManifest[],
 ): Promise<{ readonly steps: readonly string[]; readonly rest: ReturnType<typeof decideChildren> }> {
-  const children = new Children(cluster.client, owner);
+  const children = new ChildrenClient(cluster.client, owner);
   const wanted = wantedOf(manifests, owner, TYPES);
   const observe = async () => ({ wanted, there: await children.list(TYPES, false) });
   let seen: LiveChildren = await observe();
@@ -170,7 +174,7 @@ describe('declared objects on a real API server', () => {
       spec: { ports: [{ port: 80 }] },
     });
     const { rest } = await converge(owner, [service('theirs')]);
-    expect(rest).toMatchObject({ do: 'stalled', code: 'NameTaken' });
+    expect(rest).toMatchObject({ do: 'stalled', reason: 'NameTaken' });
     expect(await cluster.get({ type: SERVICES, namespace, name: 'theirs' })).toEqual(theirs);
   });
 
@@ -200,7 +204,7 @@ describe('declared objects on a real API server', () => {
     await converge(owner, [renamed('one'), claim('ReadWriteOnce')]);
     const { steps, rest } = await converge(owner, [renamed('two'), claim('ReadOnlyMany')]);
     expect(steps).toEqual(expect.arrayContaining(['applyDeployment', 'deletePersistentVolumeClaim']));
-    expect(rest).toMatchObject({ do: 'stalled', code: 'ImmutableField' });
+    expect(rest).toMatchObject({ do: 'stalled', reason: 'ImmutableField' });
   });
 
   it('lose a field that is no longer declared, also the first time after their creation', async () => {

@@ -3,13 +3,13 @@ import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built
 import { defineController } from '../../src/api/controller.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
-import { keyOf } from '../../testing/explorer/cluster.ts';
+import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 import { Website, website } from '../support/website.ts';
 
 /** The steps of a website on a server that changes or refuses what is written. */
 
-const DEPLOYMENT = keyOf(DEPLOYMENTS, 'front');
+const DEPLOYMENT = objectKey(DEPLOYMENTS, 'front');
 
 interface Meddling {
   /** What becomes of the spec of a Deployment on its way. */
@@ -72,11 +72,11 @@ describe('declared objects that the server refuses', () => {
 const referring = defineController({
   name: 'website',
   for: Website,
-  references: [{ ...SECRETS, of: ({ resource }) => [{ name: resource.spec.image }] }],
+  references: [{ ...SECRETS, names: ({ resource }) => [{ name: resource.spec.image }] }],
   owns: [CONFIG_MAPS],
-  children: ({ resource: { metadata }, referred: [secret] }, next) =>
+  children: ({ resource: { metadata }, references: [secret] }, next) =>
     secret?.uid === undefined
-      ? next.wait(`Secret ${secret?.name}`, 60_000)
+      ? next.wait(`Secret ${secret?.name}`, { recheckAfter: '1m' })
       : [
           {
             ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: metadata.name } },
@@ -89,9 +89,9 @@ describe('declared objects that depend on what their resource refers to', () => 
   const aReferringWorld = () =>
     new AuthorWorld(referring, { types: [SECRETS, CONFIG_MAPS], spec: { image: 'password' } });
   const versionIn = ({ cluster }: AuthorWorld) =>
-    fieldsOf(cluster.get(keyOf(CONFIG_MAPS, 'front'))?.['data'])['version'];
+    fieldsOf(cluster.get(objectKey(CONFIG_MAPS, 'front'))?.['data'])['version'];
   const versionOf = ({ cluster }: AuthorWorld) =>
-    cluster.get(keyOf(SECRETS, 'password'))?.metadata.resourceVersion;
+    cluster.get(objectKey(SECRETS, 'password'))?.metadata.resourceVersion;
 
   it('are applied once that changes, and a watcher that knows no more than the cluster makes no run', async () => {
     const world = aReferringWorld();
@@ -101,7 +101,7 @@ describe('declared objects that depend on what their resource refers to', () => 
     expect(world.watched().decision.do).toBe('converged');
     const { inputs } = world.watched();
 
-    world.cluster.change(keyOf(SECRETS, 'password'), (secret) => ({ ...secret, data: { text: 'b' } }));
+    world.cluster.change(objectKey(SECRETS, 'password'), (secret) => ({ ...secret, data: { text: 'b' } }));
     expect(world.watched().decision).toMatchObject({ because: 'what it refers to has changed' });
     expect(world.watched().inputs).not.toEqual(inputs);
     expect(await world.run()).toEqual(['applyConfigMap', 'updateStatus']);
@@ -113,7 +113,10 @@ describe('declared objects that depend on what their resource refers to', () => 
     const world = aReferringWorld();
     world.put(SECRETS, { metadata: { name: 'password' } });
     await world.run();
-    world.cluster.change(keyOf(CONFIG_MAPS, 'front'), (object) => ({ ...object, data: { version: 'x' } }));
+    world.cluster.change(objectKey(CONFIG_MAPS, 'front'), (object) => ({
+      ...object,
+      data: { version: 'x' },
+    }));
     expect(world.watched().decision.do).toBe('applyConfigMap');
   });
 

@@ -161,7 +161,11 @@ describe('an error of an outside system', () => {
     const error = await thrown(new StepError(said, 'no room', { advice: ['ask for more'] }));
     if (!(error instanceof ApiError)) throw new Error('it is another error');
     expect(error.classification).toBe(said);
-    expect(causeOfError(error, about)).toEqual({ code, because: 'no room', advice: ['ask for more'] });
+    expect(causeOfError(error, about)).toEqual({
+      reason: code,
+      message: 'no room',
+      advice: ['ask for more'],
+    });
   });
 
   it.each(['refused', 'access-denied'] as const)(

@@ -15,13 +15,13 @@ import {
   stalled,
   waitFor,
   type Action,
-  type Next,
-  type StepResult,
+  type NextInHistory,
+  type StepReport,
 } from '../../src/contract/decision.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 import { decoded } from '../../src/temporal/payloads.ts';
-import { failureOf } from '../../src/temporal/timeline-builder.ts';
+import { stepFailureOf } from '../../src/temporal/timeline-builder.ts';
 import { asActivity } from '../support/activity-context.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aCause } from '../support/causes.ts';
@@ -78,10 +78,10 @@ describe('what the API server said, as a failure', () => {
   });
 
   it.each(['of the server', 'of the author'])('carries its cause, whose words are %s', (words) => {
-    const { code, advice } = aCause(words);
+    const { reason, advice } = aCause(words);
     const failure = failureFor('refused', 1, undefined, words);
-    expect(failure.details).toMatchObject([{ code, advice }]);
-    expect(failureOf(asProto(failure)).cause).toEqual(aCause(words));
+    expect(failure.details).toMatchObject([{ reason: reason, advice }]);
+    expect(stepFailureOf(asProto(failure)).cause).toEqual(aCause(words));
   });
 
   it.each([
@@ -92,8 +92,8 @@ describe('what the API server said, as a failure', () => {
     const error = new ApiError(`POST /api: ${words}`, { classification: 'refused', words });
     const run = `kubectl ${'x'.repeat(700)}`;
     const cause = {
-      code: 'QuotaExceeded',
-      because: words,
+      reason: 'QuotaExceeded',
+      message: words,
       advice: ['wait', { run, to: 'a' }, { run, to: 'b' }],
     };
     const proto = asProto(asFailure(error, { attempt: 1, cause }), isEncrypted);
@@ -104,12 +104,12 @@ describe('what the API server said, as a failure', () => {
     });
     const stored = await encodeFailure(proto, codec);
     expect(Failure.encode(stored).finish().length).toBeLessThan(4_096);
-    const read = failureOf(await decoded(stored, [codec]));
+    const read = stepFailureOf(await decoded(stored, [codec]));
     expect(read).toMatchObject({
       type: 'Refused',
-      cause: { code: 'QuotaExceeded', advice: ['wait', { to: 'a' }] },
+      cause: { reason: 'QuotaExceeded', advice: ['wait', { to: 'a' }] },
     });
-    expect(read.cause?.because).toMatch(/^"ü\\.{500,}…$/);
+    expect(read.cause?.message).toMatch(/^"ü\\.{500,}…$/);
   });
 
   it('names the wait that the server asked for, and is not retried by Temporal', () => {
@@ -136,7 +136,7 @@ describe('how a step ended', () => {
   const actions = (...did: Action[]) => did;
 
   /** Lets a step end like this at its so manieth attempt. */
-  async function atItsEnd(step: () => Promise<StepResult>, attempt = 1) {
+  async function atItsEnd(step: () => Promise<StepReport>, attempt = 1) {
     const recording = aRecordingLogger();
     const bindings: object[] = [];
     const child = (fields: object) => {
@@ -158,10 +158,10 @@ describe('how a step ended', () => {
     );
     return { ...ended, bindings, events, lines: recording.lines };
   }
-  const ending = (next: Next, did: Action[]) => atItsEnd(() => Promise.resolve({ did, next }));
+  const ending = (next: NextInHistory, did: Action[]) => atItsEnd(() => Promise.resolve({ did, next }));
   const failing = (error: Error) => atItsEnd(() => Promise.reject(error));
 
-  it.each<[level: string, message: string, next: Next, did: Action[]]>([
+  it.each<[level: string, message: string, next: NextInHistory, did: Action[]]>([
     ['info', 'up to date', converged('up to date'), []],
     ['info', 'created Job build-web', converged('up to date'), actions(CREATED)],
     ['warn', 'stalled: the name is too long', stalled(aCause('the name is too long')), []],
@@ -211,7 +211,7 @@ describe('how a step ended', () => {
     const advice = ['raise the quota, or ask for less; either is noticed at once', expect.anything()];
     expect(error).toMatchObject({
       message: 'exceeded quota',
-      details: [{ code: 'QuotaExceeded', advice, becauseFrom: 0 }],
+      details: [{ reason: 'QuotaExceeded', advice, messageFrom: 0 }],
     });
     expect(events).toMatchObject([
       REGARDING,

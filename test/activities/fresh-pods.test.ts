@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Known } from '../../activities/run-memory.ts';
+import type { KnownObservation } from '../../activities/run-memory.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
 import { StepRun } from '../../activities/step-run.ts';
-import { isRest, type Next } from '../../src/contract/decision.ts';
+import { isRest, type NextInHistory } from '../../src/contract/decision.ts';
 import type { Observation } from '../../src/controllers/pod-set/decide.ts';
 import { podView, type PodView } from '../../src/controllers/pod-set/pod.ts';
 import { podSetView } from '../../src/controllers/pod-set/resource.ts';
@@ -53,8 +53,8 @@ function observed(pods: readonly PodView[]): Observation | undefined {
 async function run(): Promise<readonly string[]> {
   const steps: string[] = [];
   const ref = { controller: 'pod-set', namespace: NAMESPACE, name: 'web', uid: POD_SET_UID };
-  let next: Next = { do: 'deletePods', because: 'the test calls for it' };
-  let known: Known<Observation> | undefined;
+  let next: NextInHistory = { do: 'deletePods', because: 'the test calls for it' };
+  let known: KnownObservation<Observation> | undefined;
   while (!isRest(next)) {
     if (steps.push(next.do) > 30) throw new Error(`it never ends: ${steps.join()}`);
     const watched = () => {

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { dryRunning } from '../../activities/dry-run.ts';
 import { gitBuildReconciler } from '../../activities/git-build.ts';
-import type { Known } from '../../activities/run-memory.ts';
+import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
   type DecisionEvent,
   type Action,
   isRest,
-  type Next,
-  nextOf,
+  type NextInHistory,
+  nextInHistory,
   type Refusal,
   type Rest,
   sentenceOf,
@@ -82,7 +82,11 @@ function serve(answers: Answers): void {
 const aNamespace = (metadata: object = {}) => ({ metadata: { name: 'shop', uid: 'uid-shop', ...metadata } });
 
 /** One step, as its activity performs it. */
-function perform(step: string, known: Known<Observation> | undefined, refusal: Refusal | undefined) {
+function perform(
+  step: string,
+  known: KnownObservation<Observation> | undefined,
+  refusal: Refusal | undefined,
+) {
   const superseded = new AbortController().signal;
   const context = { ref: REF, now: () => NOW_MS, superseded, refusal };
   const rehearsing = gitBuildReconciler(dryRunning(client), BUILD_DEFAULTS);
@@ -99,9 +103,9 @@ async function run(answers: Answers, view?: Observation): Promise<Run> {
   const did: Action[] = [];
   const events: DecisionEvent[] = [];
   let refusal: Refusal | undefined;
-  let known: Known<Observation> | undefined = view && { observation: view, source: 'watch' };
-  let next: Next = { do: 'observe', because: 'nothing is known' };
-  if (view !== undefined) next = nextOf(reconciler.controller.decide(view, NOW_MS));
+  let known: KnownObservation<Observation> | undefined = view && { observation: view, source: 'watch' };
+  let next: NextInHistory = { do: 'observe', because: 'nothing is known' };
+  if (view !== undefined) next = nextInHistory(reconciler.controller.decide(view, NOW_MS));
   while (!isRest(next) && steps.length < STEPS_MAX) {
     const end = await perform(next.do, known, refusal);
     if (end.refusal !== undefined) refusal = end.refusal;
@@ -195,7 +199,7 @@ describe('a run of a build', () => {
     const { steps, did, rest, events } = await run(keeping(build, job), viewOf(build));
     expect(steps).toEqual(['addFinalizer', 'createJob', 'updateStatus']);
     expect(did).toBe('added the finalizer, created Job build-helloworld, updated the status to Building');
-    expect(rest).toEqual({ do: 'wait', for: 'Job shop/build-helloworld to end', atMostMs: 10_000 });
+    expect(rest).toEqual({ do: 'wait', for: 'Job shop/build-helloworld to end', recheckMs: 10_000 });
     expect(asked()).toEqual([
       ...['GET xxxes/sample', 'PATCH xxxes/sample'],
       ...['GET jobs/build-helloworld', 'POST jobs', 'PATCH xxxes/sample/status'],
@@ -475,7 +479,7 @@ describe('the name of a Job', () => {
       const isTaken = request.url.pathname === `${JOBS}/${SAMPLE.jobName}` && !isFree;
       return isTaken ? [200, { metadata: { name: 'x' } }] : kept(request, body);
     };
-    expect((await run(answers)).rest).toMatchObject({ do: 'stalled', atMostMs: 60_000 });
+    expect((await run(answers)).rest).toMatchObject({ do: 'stalled', recheckMs: 60_000 });
     expect(asked()).not.toContain('POST jobs');
     isFree = true;
     expect((await run(answers)).rest).toMatchObject({ for: 'Job shop/build-helloworld to end' });
@@ -499,8 +503,8 @@ describe('the name of a Job', () => {
     });
     expect(rest).toMatchObject({
       do: 'stalled',
-      code: 'Overridden',
-      atMostMs: 60_000,
+      reason: 'Overridden',
+      recheckMs: 60_000,
     });
     expect(bodies('POST')).toHaveLength(1);
     expect(events).toMatchObject([{ type: 'Warning', reason: 'Overridden' }]);
@@ -532,7 +536,7 @@ describe('the name of a Job', () => {
     const steps: string[] = [];
     let next = 'createJob';
     let refusal: Refusal | undefined;
-    let known: Known<Observation> | undefined;
+    let known: KnownObservation<Observation> | undefined;
     const ending = (async () => {
       while (steps.push(next) < STEPS_MAX) {
         const end = await perform(next, known, refusal);

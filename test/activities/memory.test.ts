@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Memory, type Execution, type Known } from '../../activities/run-memory.ts';
+import { Memory, type Execution, type KnownObservation } from '../../activities/run-memory.ts';
 
 const stepOf = (runId: string, changes = 0): Execution => ({
   workflowId: 'pod-set/shop/web/uid-1',
   runId,
   changes,
 });
-const live: Known = { observation: 'what the step before left', source: 'live' };
+const live: KnownObservation = { observation: 'what the step before left', source: 'live' };
 
 afterEach(() => {
   jest.useRealTimers();

@@ -4,10 +4,10 @@ import { CONFIG_MAPS } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
 import { JOBS } from '../../src/api/kinds.ts';
-import { ownedBy } from '../../src/api/owner.ts';
+import { controllerReference } from '../../src/api/owner.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
-import { keyOf } from '../../testing/explorer/cluster.ts';
+import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 
 /** A controller of a kind that decides from the Jobs of its resource. */
@@ -32,7 +32,9 @@ const task = defineController({
       summary: 'start the Job',
       run: async ({ resource, kube }) => {
         const { namespace, name } = resource.metadata;
-        await kube.create(JOBS, { metadata: { namespace, name, ownerReferences: [ownedBy(resource)] } });
+        await kube.create(JOBS, {
+          metadata: { namespace, name, ownerReferences: [controllerReference(resource)] },
+        });
         return 'started the Job';
       },
     },
@@ -40,11 +42,13 @@ const task = defineController({
   decide({ owned: [job] }, next) {
     if (job === undefined) return next.do.start('there is no Job');
     if (job.kind !== 'Job') throw new Error('a view is made from an object that says what it is');
-    return job.isDone ? next.converged('the Job is done') : next.wait('the Job to end', 60_000);
+    return job.isDone
+      ? next.converged('the Job is done')
+      : next.wait('the Job to end', { recheckAfter: '1m' });
   },
   status: ({ owned }) => ({ jobs: owned.length }),
 });
-const JOB = keyOf(JOBS, 'front');
+const JOB = objectKey(JOBS, 'front');
 
 const aTask = (spec: object = { image: 'one' }) =>
   new AuthorWorld(task, { types: [CONFIG_MAPS, JOBS], spec });
@@ -84,7 +88,7 @@ describe('the objects of owns that have a view', () => {
     const { inputs } = world.watched();
     world.cluster.remove(JOB);
     expect(world.watched().inputs).not.toEqual(inputs);
-    const ownerReferences = [ownedBy(world.resource)];
+    const ownerReferences = [controllerReference(world.resource)];
     world.put(JOBS, { metadata: { name: 'another', ownerReferences }, status: { succeeded: 1 } });
     expect(world.watched()).toMatchObject({ inputs, decision: { do: 'converged' } });
   });
@@ -102,7 +106,7 @@ describe('the objects of owns that have a view', () => {
 
   it('make no run where the spec is not valid, and they have been seen', async () => {
     const world = await aDoneTask();
-    const key = keyOf(Task, 'front');
+    const key = objectKey(Task, 'front');
     world.cluster.change(key, (object) => ({
       ...object,
       metadata: { ...object.metadata, generation: 2 },
@@ -127,7 +131,7 @@ describe('the objects of owns that have a view', () => {
     await world.run();
     expect(world.status).toMatchObject({ jobs: 1 });
     const { inputs } = world.watched();
-    world.cluster.remove(keyOf(JOBS, 'before'));
+    world.cluster.remove(objectKey(JOBS, 'before'));
     expect(world.watched().inputs).toEqual(inputs);
   });
 
@@ -146,7 +150,7 @@ describe('the objects of owns that have a view', () => {
       status: ({ owned }) => ({ jobs: owned.filter(([, status]) => status === 'not read').length }),
     });
     const world = new AuthorWorld(counting, { types: [JOBS], spec: { image: 'one' } });
-    const ownerReferences = [ownedBy(world.resource)];
+    const ownerReferences = [controllerReference(world.resource)];
     for (const [name, labels] of Object.entries({ front: labelled, hidden: labelled, other: {} }))
       world.put(JOBS, { metadata: { name, labels, ownerReferences }, status: { succeeded: 1 } });
     await world.run();
@@ -169,7 +173,7 @@ describe('the objects of owns that have a view', () => {
         ...{
           name: 'task',
           for: Task,
-          owns: [{ ...JOBS, ...selector, at: (task) => task, view: () => true }],
+          owns: [{ ...JOBS, ...selector, nameFor: (task) => task, view: () => true }],
         },
         decide: (_facts, next) => next.converged('it is there'),
       }),

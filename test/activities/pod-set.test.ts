@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import type { Known } from '../../activities/run-memory.ts';
+import type { KnownObservation } from '../../activities/run-memory.ts';
 import { podNames } from '../../activities/pod-names.ts';
 import { podSetReconciler } from '../../activities/pod-set.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
@@ -7,7 +7,7 @@ import {
   type DecisionEvent,
   type Action,
   isRest,
-  type Next,
+  type NextInHistory,
   type Refusal,
   sentenceOf,
 } from '../../src/contract/decision.ts';
@@ -53,7 +53,7 @@ afterEach(async () => {
   await api.server.stop();
 });
 
-type Knowledge = Known<Observation>;
+type Knowledge = KnownObservation<Observation>;
 
 /** One step, as its activity performs it. */
 function step(name: string, from?: Knowledge, uid = POD_SET_UID): Promise<StepEnd<Observation>> {
@@ -73,7 +73,7 @@ interface End {
   /** The names of the steps that were called, in order. */
   readonly steps: readonly string[];
   readonly did: string;
-  readonly rest: Next;
+  readonly rest: NextInHistory;
   readonly events: readonly DecisionEvent[];
 }
 
@@ -83,7 +83,7 @@ async function run(first = 'observe', from?: Knowledge, stepsMax = 12): Promise<
   const did: Action[] = [];
   const events: DecisionEvent[] = [];
   let known = from;
-  let next: Next = { do: first, because: 'the test calls for it' };
+  let next: NextInHistory = { do: first, because: 'the test calls for it' };
   while (!isRest(next)) {
     if (steps.push(next.do) > stepsMax) throw new Error(`it never ends: ${steps.join()}`);
     const end: StepEnd<Observation> = await step(next.do, known);
@@ -382,7 +382,7 @@ describe('deletePods', () => {
 describe('adoptPods', () => {
   it('adds the owner reference to the others, conditional on the very Pod that was read', async () => {
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'uid-of-c' };
-    await given(set, pod('a').ownedBy(other));
+    await given(set, pod('a').controllerReference(other));
     const { did, events } = await run();
     expect(did).toBe('adopted Pod a, updated the status');
     expect(api.bodiesOf('PATCH')[0]).toMatchObject({
@@ -401,7 +401,7 @@ describe('releasePods', () => {
     const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'c', uid: 'uid-of-c' };
     const [owner] = pod('a').object.metadata.ownerReferences ?? [];
     if (owner === undefined) throw new Error('it has no owner');
-    await given(set.withStatus({ podNames: ['a'] }), pod('a').ownedBy(other, owner).relabelled());
+    await given(set.withStatus({ podNames: ['a'] }), pod('a').controllerReference(other, owner).relabelled());
     const { steps, events } = await run();
     expect(steps).toEqual(['observe', 'releasePods', 'createPods', 'updateStatus']);
     expect(api.calls.slice(0, 6)).toEqual([
@@ -435,7 +435,7 @@ describe('a run', () => {
     await given(set.wanting(-1), pod('a'));
     const why = expect.stringContaining('spec.replicas is -1');
     const { rest, events } = await run();
-    expect(rest).toMatchObject({ do: 'stalled', because: why });
+    expect(rest).toMatchObject({ do: 'stalled', message: why });
     expect(conditionThere('Stalled')).toMatchObject({ status: 'True', reason: 'InvalidSpec', message: why });
     expect(events).toMatchObject([{ type: 'Warning', reason: 'InvalidSpec', note: why }]);
     expect(api.writes).toEqual(['PATCH podsets/web/status']);
@@ -454,7 +454,7 @@ describe('a run', () => {
     const why = expect.stringContaining('the name has 64 characters');
     for (const first of ['observe', 'updateStatus']) {
       const { steps, rest, events } = await run(first);
-      expect({ steps, rest }).toMatchObject({ steps: [first], rest: { do: 'stalled', because: why } });
+      expect({ steps, rest }).toMatchObject({ steps: [first], rest: { do: 'stalled', message: why } });
       expect(events).toMatchObject([{ type: 'Warning', reason: 'InvalidSpec', note: why }]);
     }
     expect(api.writes).toEqual([]);
@@ -463,7 +463,7 @@ describe('a run', () => {
   it('waits exactly until a failed Pod may be replaced', async () => {
     await given(set, pod('a').failed().createdAgo(4), pod('b').failed().createdAgo(60));
     const { rest, events } = await run();
-    expect(rest).toMatchObject({ do: 'wait', atMostMs: 6_000 });
+    expect(rest).toMatchObject({ do: 'wait', recheckMs: 6_000 });
     expect(conditionThere('Ready')).toMatchObject({ status: 'False', reason: 'PodsFailed' });
     expect(events).toMatchObject([{ type: 'Warning', reason: 'PodsFailed', occasion: 'uid-of-a' }]);
     nowMs += 6_000;

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Memory, type Known } from '../../activities/run-memory.ts';
+import { Memory, type KnownObservation } from '../../activities/run-memory.ts';
 import { dispatching, stepActivities, type StepActivity } from '../../activities/index.ts';
 import {
   PartlyDone,
   type Performed,
   type Reconciler,
-  type StepContext,
+  type AttemptContext,
 } from '../../activities/reconciler.ts';
 import { changeOf } from '../../activities/overridden.ts';
 import type { Circumstances } from '../../src/contract/control.ts';
@@ -13,7 +13,7 @@ import { StepRun } from '../../activities/step-run.ts';
 import {
   converged,
   waitFor,
-  type Decision,
+  type NextStep,
   type Observe,
   type Refusal,
   type Step,
@@ -38,7 +38,7 @@ interface ShelfStep extends Step {
   readonly do: 'addBook' | 'removeBook' | 'report' | 'updateStatus';
 }
 
-function decide({ wanted, books, isLit, refusal, reported, isClosed }: Shelf): Decision<ShelfStep> {
+function decide({ wanted, books, isLit, refusal, reported, isClosed }: Shelf): NextStep<ShelfStep> {
   if (isClosed) return waitFor('the shop to open', 1_000);
   if (refusal !== undefined && refusal !== reported) return { do: 'report', because: 'refused' };
   if (books > wanted) return { do: 'removeBook', because: 'a book too many' };
@@ -104,7 +104,11 @@ function aShelf(live: Shelf) {
     },
     perform: async (step: ShelfStep, before: Shelf) => await Promise.resolve(perform(step, before)),
   } satisfies Reconciler<Shelf, ShelfStep>;
-  const run = (name: string, known?: Known<Shelf>, changed: Partial<Reconciler<Shelf, ShelfStep>> = {}) => {
+  const run = (
+    name: string,
+    known?: KnownObservation<Shelf>,
+    changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
+  ) => {
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
     return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed }, context).perform(
       name,
@@ -114,8 +118,8 @@ function aShelf(live: Shelf) {
   return { world, calls, faults, reconciler, run };
 }
 
-const watched = (observation: Shelf): Known<Shelf> => ({ observation, source: 'watch' });
-const live = (observation: Shelf): Known<Shelf> => ({ observation, source: 'live' });
+const watched = (observation: Shelf): KnownObservation<Shelf> => ({ observation, source: 'watch' });
+const live = (observation: Shelf): KnownObservation<Shelf> => ({ observation, source: 'live' });
 const MISSING: Shelf = { wanted: 1, books: 0, isLit: true };
 const FULL: Shelf = { wanted: 1, books: 1, isLit: true };
 
@@ -124,7 +128,7 @@ describe('an attempt of an earlier run', () => {
   const asked: unknown[] = [];
   const runWith = (
     mayStillArrive: boolean,
-    more: Partial<StepContext<Shelf>>,
+    more: Partial<AttemptContext<Shelf>>,
     changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
   ) => {
     const { reconciler } = aShelf(MISSING);
@@ -327,7 +331,7 @@ function told(reconciler: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, Shelf
 
 /** Whose status says that a step fails. */
 function reporting({ controller }: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['controller'] {
-  const decideToReport = (seen: Shelf): Decision<ShelfStep> =>
+  const decideToReport = (seen: Shelf): NextStep<ShelfStep> =>
     seen.refusal !== undefined && seen.refusal !== seen.reported
       ? { do: 'updateStatus', because: 'it fails' }
       : decide(seen);
@@ -368,7 +372,7 @@ describe('a decision', () => {
       asked.push(circumstances);
       return decide(seen);
     };
-    const run = (known: Known<Shelf>, isNamespacePaused?: () => Promise<boolean>) => {
+    const run = (known: KnownObservation<Shelf>, isNamespacePaused?: () => Promise<boolean>) => {
       const context = {
         ref: REF,
         now: Date.now,
@@ -735,7 +739,7 @@ describe('the activities of a controller', () => {
   it('show what the watcher of the process sees, where there is one', async () => {
     const shelf = aShelf({ ...MISSING, wanted: 2 });
     const seen: unknown[] = [];
-    const perform = (step: ShelfStep, before: Shelf, { ref, watched }: StepContext<Shelf>) => {
+    const perform = (step: ShelfStep, before: Shelf, { ref, watched }: AttemptContext<Shelf>) => {
       seen.push(ref, watched?.());
       return shelf.reconciler.perform(step, before);
     };

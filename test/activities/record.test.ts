@@ -94,7 +94,7 @@ describe('next.record', () => {
   });
 
   it('survives whatever fails on the way', async () => {
-    const { notExplored } = await explore(lease, { resource: { spec: { network: '10.0.0' } } });
-    expect(notExplored).toEqual([]);
+    const { unexplored } = await explore(lease, { resource: { spec: { network: '10.0.0' } } });
+    expect(unexplored).toEqual([]);
   });
 });

@@ -19,10 +19,10 @@ const definition = defineController({
   name: 'copy',
   for: Copy,
   references: [
-    { ...SECRETS, of: ({ resource }) => resource.spec.secrets.map((name) => ({ name })) },
+    { ...SECRETS, names: ({ resource }) => resource.spec.secrets.map((name) => ({ name })) },
     {
       ...NAMESPACES,
-      selects: ({ resource: { spec } }) => (spec.team === undefined ? undefined : { team: spec.team }),
+      matchLabels: ({ resource: { spec } }) => (spec.team === undefined ? undefined : { team: spec.team }),
     },
   ],
   steps: {},

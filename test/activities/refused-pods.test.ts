@@ -48,25 +48,25 @@ describe('why the Pods of a Job are refused', () => {
     ['admission webhook "keep.example" denied the request: no owner', 'Refused'],
     ['Pod "build-x7k2p" is invalid: spec.containers: Required value', 'Refused'],
   ])('is in the words of the server, without the name of the Pod: %s', async (words, code) => {
-    const because = words.replace(/^pods? "build-x7k2p" is (forbidden|invalid): /i, '');
-    expect(await refusalIn(at(1, words))).toMatchObject({ code, because });
+    const message = words.replace(/^pods? "build-x7k2p" is (forbidden|invalid): /i, '');
+    expect(await refusalIn(at(1, words))).toMatchObject({ reason: code, message });
     const combined = { ...at(1, words), note: `(combined from similar events): Error creating: ${words}` };
-    expect(await refusalIn(combined)).toMatchObject({ because });
+    expect(await refusalIn(combined)).toMatchObject({ message });
   });
 
   it('is what the newest of them says, whichever recorder wrote it', async () => {
     const series = { series: { lastObservedTime: '2026-11-21T12:05:00.000000Z' } };
     const old = { ...at(1, 'new'), deprecatedLastTimestamp: null, eventTime: '2026-11-21T11:00:00.000000Z' };
-    expect(await refusalIn(at(3, 'new'), at(2, 'old'))).toMatchObject({ because: 'new' });
-    expect(await refusalIn({ ...old, ...series }, at(4, 'old'))).toMatchObject({ because: 'new' });
-    expect(await refusalIn(at(3, 'new'), { ...old, note: 'old' })).toMatchObject({ because: 'new' });
+    expect(await refusalIn(at(3, 'new'), at(2, 'old'))).toMatchObject({ message: 'new' });
+    expect(await refusalIn({ ...old, ...series }, at(4, 'old'))).toMatchObject({ message: 'new' });
+    expect(await refusalIn(at(3, 'new'), { ...old, note: 'old' })).toMatchObject({ message: 'new' });
   });
 
   it('has no credentials, and is not longer than a status can hold', async () => {
     const secret = at(1, 'admission webhook "x" denied the request: https://u:s3cret@h/x?token=s3cret');
     expect(JSON.stringify(await refusalIn(secret))).not.toContain('s3cret');
     const long = await refusalIn(at(1, 'x'.repeat(2_000)));
-    expect(long).toMatchObject({ because: 'x'.repeat(700) });
+    expect(long).toMatchObject({ message: 'x'.repeat(700) });
   });
 
   it('is not known where somebody has written Events too long to be read', async () => {

@@ -18,22 +18,20 @@ const OWNER = { apiVersion: 'v1', kind: 'Pod', name: 'web', uid: 'uid-1', contro
 type Owns = OwnedType<string>;
 type GreetStep = StepDefinition<ViewedObject<string>, string, undefined, unknown>;
 
-interface Greeter extends Partial<Pick<GreetStep, 'basis' | 'external'>> {
-  readonly trust?: 'watch' | 'live';
+interface Greeter extends Partial<Pick<GreetStep, 'reads' | 'external'>> {
   readonly owns?: Partial<Owns>;
-  readonly run?: (kube: Kube, didSoFar: (did: string) => void) => Promise<string>;
+  readonly run?: (kube: Kube, progress: (sentence: string) => void) => Promise<string>;
 }
 
 /** Greets each Pod by a ConfigMap. */
-function aGreeter({ trust = 'live', owns, run = greet, ...step }: Greeter) {
+function aGreeter({ owns, run = greet, ...step }: Greeter) {
   return defineController({
     name: 'greeter',
     for: PODS,
     view: ({ metadata }) => metadata.labels?.['greet'] ?? '',
     owns: [{ ...CONFIG_MAPS, view: ({ metadata }) => metadata.name, ...owns } satisfies Owns],
-    trust,
     steps: {
-      greet: { summary: 'greet', ...step, run: ({ kube, didSoFar }) => run(kube, didSoFar) },
+      greet: { summary: 'greet', ...step, run: ({ kube, progress }) => run(kube, progress) },
     },
     decide: ({ owned }, next) =>
       owned.length === 0 ? next.do.greet('nobody greets it') : next.converged(`greeted by ${owned.join()}`),
@@ -97,22 +95,14 @@ describe('what is read before a step', () => {
 
   it.each<[rule: string, greeter: Greeter, reads: readonly string[]]>([
     ['is everything', {}, READ],
-    [
-      'is everything, even if the view is trusted, unless the step has another basis',
-      { trust: 'watch' },
-      READ,
-    ],
-    [
-      'is the resource alone, where its basis is the resource',
-      { trust: 'watch', basis: 'resource' },
-      ['GET pods/web'],
-    ],
+    ['is everything, where the step says so', { reads: 'all' }, READ],
+    ['is the resource alone, where the step says so', { reads: 'resource' }, ['GET pods/web']],
   ])('%s', async (_, greeter, reads) => {
     const { requests } = await perform(aGreeter(greeter), 'greet');
     expect(requests).toEqual([...reads, 'POST shop/configmaps']);
   });
 
-  it('is nothing, where its basis is the watch: a label costs one request', async () => {
+  it('is nothing, where the step says so: a label costs one request', async () => {
     const labels = { [POD_NAME_LABEL]: 'web' };
     const patched = { metadata: { ...ANNOTATED.metadata, labels, resourceVersion: '8' } };
     const { requests, end } = await perform(podLabel, 'addLabel', { 'PATCH pods/web': patched });
@@ -128,8 +118,8 @@ describe('what is read before a step', () => {
       await kube.patch({ ...META, type: PODS }, { metadata: { resourceVersion } });
       return 'patched it';
     };
-    const greeter = (run: NonNullable<Greeter['run']>) => aGreeter({ trust: 'watch', basis: 'watch', run });
-    const refused = { error: { message: expect.stringContaining('basis "watch"') }, requests: [] };
+    const greeter = (run: NonNullable<Greeter['run']>) => aGreeter({ reads: 'cache', run });
+    const refused = { error: { message: expect.stringContaining('reads: "cache"') }, requests: [] };
     for (const run of [greet, patchPod('6')]) {
       const { requests, end } = await perform(greeter(run), 'greet');
       expect({ ...end, requests }).toMatchObject(refused);
@@ -164,9 +154,9 @@ describe('after a step', () => {
   });
 
   it('that failed after a write, the history has what was done until then', async () => {
-    const failing = async (kube: Kube, didSoFar: (did: string) => void) => {
+    const failing = async (kube: Kube, progress: (sentence: string) => void) => {
       await greet(kube);
-      didSoFar('created half a greeting');
+      progress('created half a greeting');
       await kube.create(SECRETS, { metadata: { namespace: 'shop', name: 'other' } });
       return 'created it all';
     };
@@ -198,14 +188,14 @@ describe('a resource', () => {
       return 'next' in end && 'because' in end.next && end.next.because;
     };
     expect(await because({})).toBe('greeted by owned');
-    expect(await because({ by: 'greets' })).toBe('greeted by labelled');
-    const byName: Owns['by'] = ({ metadata }) => ({ namespace: 'shop', name: metadata.name });
-    expect(await because({ by: byName })).toBe('greeted by web');
+    expect(await because({ ownerOf: 'greets' })).toBe('greeted by labelled');
+    const byName: Owns['ownerOf'] = ({ metadata }) => ({ namespace: 'shop', name: metadata.name });
+    expect(await because({ ownerOf: byName })).toBe('greeted by web');
   });
 
   it('has the one object that it can have, read by its name', async () => {
-    const at: Owns['at'] = ({ name }) => ({ namespace: 'shop', name: `${name}-greeting` });
-    const { requests } = await perform(aGreeter({ owns: { at } }), 'observe');
+    const nameFor: Owns['nameFor'] = ({ name }) => ({ namespace: 'shop', name: `${name}-greeting` });
+    const { requests } = await perform(aGreeter({ owns: { nameFor: nameFor } }), 'observe');
     expect(requests).toEqual(['GET pods/web', 'GET configmaps/web-greeting']);
   });
 });

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
 import { PODS } from '../../src/api/kinds.ts';
-import type { Outcome } from '../../src/api/next.ts';
+import type { Decision } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { nextOf } from '../../src/contract/decision.ts';
+import { nextInHistory } from '../../src/contract/decision.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
 import { decideDefined } from '../../src/controllers/defined/decide.ts';
-import { isLibraryStep, type Live } from '../../src/controllers/defined/observation.ts';
+import { isLibraryStep, type LiveReads } from '../../src/controllers/defined/observation.ts';
 import { definedView, resourceOf } from '../../src/controllers/defined/view.ts';
 import { Bucket, bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
 
@@ -37,7 +37,7 @@ function aBucket({ spec = { versioned: false }, status = {}, metadata = {} }: Gi
 
 function decide(given: Given, definition = bucket) {
   const object = aBucket(given);
-  const live: Live = { resource: resourceOf(Bucket, object), observed: given.stored };
+  const live: LiveReads = { resource: resourceOf(Bucket, object), observed: given.stored };
   const circumstances = {
     ...{ isLive: true, isNamespacePaused: false },
     unknownUntilMs: NOW_MS + (given.unknownForMs ?? 0),
@@ -96,7 +96,7 @@ describe('a controller that decides', () => {
       writes: ({ resource }: { resource: { spec: object } }) => Object.keys(resource.spec).length,
     };
     const changed = { ...bucket, steps: { ...steps, provision: { ...steps?.provision, ...its } } };
-    expect(nextOf(decide({}, changed as typeof bucket))).toEqual({
+    expect(nextInHistory(decide({}, changed as typeof bucket))).toEqual({
       ...{ do: 'provision', because: 'there is no bucket', isDurable: true, onChange: 'finish', writes: 1 },
       retry: { initialInterval: 2_000, maximumInterval: 300_000 },
     });
@@ -129,8 +129,11 @@ describe('a controller that decides', () => {
   });
 
   it('is neither Ready nor let go while an attempt may still take effect', () => {
-    expect(decide({ stored: THERE, unknownForMs: 4_000 })).toMatchObject({ do: 'wait', atMostMs: 4_000 });
-    expect(decide({ metadata: DELETED, unknownForMs: 4_000 })).toMatchObject({ do: 'wait', atMostMs: 4_000 });
+    expect(decide({ stored: THERE, unknownForMs: 4_000 })).toMatchObject({ do: 'wait', recheckMs: 4_000 });
+    expect(decide({ metadata: DELETED, unknownForMs: 4_000 })).toMatchObject({
+      do: 'wait',
+      recheckMs: 4_000,
+    });
     expect(decide({ metadata: DELETED })).toMatchObject({ do: 'removeFinalizer', finalizers: [] });
   });
 
@@ -153,15 +156,15 @@ describe('a controller that decides', () => {
     expect(decide({ spec, metadata: DELETED, stored: THERE })).toMatchObject({ do: 'remove' });
   });
 
-  it.each<readonly [string, Outcome, object]>([
+  it.each<readonly [string, Decision, object]>([
     [
       'waits',
-      { is: 'wait', what: 'the store', atMostMs: 7 },
+      { is: 'wait', what: 'the store', recheckAfter: '7ms' },
       { reason: 'Waiting', message: 'waiting for the store' },
     ],
     [
       'stalls',
-      { is: 'stalled', cause: { code: 'NoQuota', because: 'the store is full', advice: ['ask for more'] } },
+      { is: 'stalled', cause: { reason: 'NoQuota', message: 'the store is full', advice: ['ask for more'] } },
       { reason: 'NoQuota', message: 'the store is full; ask for more' },
     ],
     [
@@ -169,7 +172,7 @@ describe('a controller that decides', () => {
       {
         is: 'converged',
         because: 'it is there',
-        notReady: { code: 'Slow', because: 'it is slow', advice: [] },
+        notReady: { reason: 'Slow', message: 'it is slow', advice: [] },
       },
       { reason: 'Slow', message: 'it is slow' },
     ],
@@ -184,7 +187,7 @@ describe('a controller that decides', () => {
   });
 
   it('may only release what is being deleted', () => {
-    const definition = { ...bucket, decide: (): Outcome => ({ is: 'released', because: 'nothing' }) };
+    const definition = { ...bucket, decide: (): Decision => ({ is: 'removeFinalizer', because: 'nothing' }) };
     expect(() => decide({}, definition)).toThrow('releases a resource that is not being deleted');
   });
 });
@@ -195,7 +198,7 @@ describe('a definition', () => {
   it.each([
     ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
     ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
-    ['poll', { poll: { every: 'often' } }, 'poll.every is "often", but must be a duration'],
+    ['pollInterval', { pollInterval: 'often' }, 'pollInterval is "often", but must be a duration'],
     ['owned type', { owns: [PODS] }, 'owns of Pod needs a view'],
     ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
     [
@@ -213,7 +216,7 @@ describe('a definition', () => {
   });
 
   it('with a poll has its resources checked so often, unless their annotation asks for another interval', () => {
-    const controller = kindController({ ...bucket, poll: { every: '10m' } });
+    const controller = kindController({ ...bucket, pollInterval: '10m' });
     const intervalOf = (annotations: object) => {
       const view = controller.primary.view(aBucket({ metadata: { annotations } }));
       return view?.control.pollInterval;
@@ -241,7 +244,7 @@ describe('what the watcher decides of it', () => {
   it('is stalled where the status says so', () => {
     expect(watched({ status: reported({ spec: { versioned: 1 } }) })).toMatchObject({
       do: 'stalled',
-      code: 'InvalidSpec',
+      reason: 'InvalidSpec',
     });
   });
 });
@@ -260,7 +263,7 @@ describe('an attempt of an earlier run', () => {
   });
 });
 
-const AS_WANTED: Outcome = { is: 'converged', because: 'it is as it should be' };
+const AS_WANTED: Decision = { is: 'converged', because: 'it is as it should be' };
 
 it('the types know the steps and their data', () => {
   const Lamp = defineKind({
@@ -289,7 +292,7 @@ it('the types know the steps and their data', () => {
       // @ts-expect-error -- other data
       next.do.dim('it is too bright', { to: 'nothing' });
       // @ts-expect-error -- the kind has no such field
-      if (spec.colour !== undefined) return next.released('it never is');
+      if (spec.colour !== undefined) return next.removeFinalizer('it never is');
       return observed.brightness === spec.brightness
         ? next.converged('as bright as asked')
         : next.do.dim('it is too bright', { to: spec.brightness });
@@ -299,7 +302,7 @@ it('the types know the steps and their data', () => {
   // @ts-expect-error -- a built-in type has no finalizer of ours
   expect(() => defineController({ ...ofPods, finalizer: 'example.com/pods' })).toThrow('finalizer cannot');
   // @ts-expect-error -- it has watches for what changes
-  expect(() => defineController({ ...ofPods, poll: { every: '10m' } })).toThrow('poll cannot');
+  expect(() => defineController({ ...ofPods, pollInterval: '10m' })).toThrow('pollInterval cannot');
   const object = { ...aBucket({}), spec: { brightness: 3 } };
   const live = { resource: resourceOf(Lamp, object), observed: { brightness: 5 } };
   const decision = decideDefined(lamp, { view: definedView(object), live }, NOW_MS);

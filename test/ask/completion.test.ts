@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { STATES } from '../../src/ask/state.ts';
 import { candidates, completionsFor, cursorIn, namesIn } from '../../src/ask/completion.ts';
 import type { Session } from '../../src/ask/session.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
+import { configuredControllers } from '../../src/ask/controllers.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
 function aProgram(): Command {
@@ -32,8 +32,10 @@ async function offered(words: readonly string[], names: readonly string[] = []):
   const session = { program: durableOperator, client, namespace: 'shop' } as unknown as Parameters<
     typeof namesIn
   >[0];
-  const found = await candidates(controllersOf(durableOperator), cursorIn(aProgram(), words), (kind) =>
-    namesIn(session, kind),
+  const found = await candidates(
+    configuredControllers(durableOperator),
+    cursorIn(aProgram(), words),
+    (kind) => namesIn(session, kind),
   );
   return found.map(({ value }) => value);
 }

@@ -10,11 +10,11 @@ import { asked, aTemporal, NOW_MS, workersThatPolled } from '../support/ask-sess
 import { plain } from '../support/findings.ts';
 
 const quota = {
-  code: 'QuotaExceeded',
-  because: 'exceeded quota: few',
+  reason: 'QuotaExceeded',
+  message: 'exceeded quota: few',
   advice: ['raise the quota', { run: 'kubectl describe quota -n shop', to: 'show the quota' }],
 };
-const failed = { code: 'BuildFailed', because: 'exit code 1', advice: ['correct the spec'] };
+const failed = { reason: 'BuildFailed', message: 'exit code 1', advice: ['correct the spec'] };
 
 function row(name: string, changes: Partial<Row> = {}): Row {
   const of = { namespace: 'shop', resource: `podset/${name}`, controller: 'pod-set' };
@@ -22,7 +22,8 @@ function row(name: string, changes: Partial<Row> = {}): Row {
 }
 
 const minutes = (count: number) => ({ sinceMs: NOW_MS - count * 60_000 });
-const codes = (...rows: readonly Row[]) => overviewOf(rows, NOW_MS).groups.map(({ code }) => code);
+const codes = (...rows: readonly Row[]) =>
+  overviewOf(rows, NOW_MS).groups.map(({ reason: reason }) => reason);
 const text = (...rows: readonly Row[]) => overviewText(overviewOf(rows, NOW_MS), plain, NOW_MS);
 
 describe('why of everything', () => {
@@ -47,7 +48,7 @@ describe('why of everything', () => {
   });
 
   it('names whose reason it shows, where the others have another', () => {
-    const other = { ...quota, because: 'exceeded quota: none' };
+    const other = { ...quota, message: 'exceeded quota: none' };
     const rows = [
       row('a', { state: 'Retrying', cause: quota, ...minutes(2) }),
       row('b', { state: 'Retrying', cause: other, ...minutes(1) }),
@@ -58,12 +59,12 @@ describe('why of everything', () => {
   it('names the worst first: what is stalled or blocks a deletion, then what fails, and a pause last', () => {
     const rows = [
       row('paused', { state: 'Paused' }),
-      row('waits', { state: 'Waiting', cause: { ...quota, code: 'Waits' } }),
+      row('waits', { state: 'Waiting', cause: { ...quota, reason: 'Waits' } }),
       row('asks', { state: 'AwaitingApproval' }),
-      row('odd', { cause: { ...quota, code: 'InvalidAnnotation' } }),
-      row('unready', { state: 'NotReady', cause: { ...quota, code: 'Unschedulable' } }),
+      row('odd', { cause: { ...quota, reason: 'InvalidAnnotation' } }),
+      row('unready', { state: 'NotReady', cause: { ...quota, reason: 'Unschedulable' } }),
       row('fails', { state: 'Retrying', cause: quota }),
-      row('going', { state: 'Waiting', isBeingDeleted: true, cause: { ...quota, code: 'NodeNotReady' } }),
+      row('going', { state: 'Waiting', isBeingDeleted: true, cause: { ...quota, reason: 'NodeNotReady' } }),
       row('stalled', { state: 'Stalled', cause: failed }),
     ];
     expect(codes(...rows)).toEqual([
@@ -86,7 +87,7 @@ describe('why of everything', () => {
   });
 
   it('says that no worker is there, even if all is well so far', () => {
-    const problem = { missing: 'worker', because: 'no worker has polled', advice: ['start it'] } as const;
+    const problem = { missing: 'worker', message: 'no worker has polled', advice: ['start it'] } as const;
     const said = overviewText(overviewOf([row('a')], NOW_MS, [problem]), plain, NOW_MS);
     expect(said).toBe('No worker is polling\n  because   no worker has polled\n  you can   start it\n');
   });
@@ -96,10 +97,10 @@ describe('why of everything', () => {
       resources: 1,
       causes: [
         {
-          ...{ state: 'Stalled', code: 'BuildFailed', controller: 'pod-set', count: 1 },
+          ...{ state: 'Stalled', reason: 'BuildFailed', controller: 'pod-set', count: 1 },
           oldest: '2026-01-01T11:59:59.000Z',
           which: [{ namespace: 'shop', resource: 'podset/a' }],
-          because: 'exit code 1',
+          message: 'exit code 1',
           advice: { sentence: 'correct the spec' },
         },
       ],

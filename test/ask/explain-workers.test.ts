@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { converged } from '../../src/contract/decision.ts';
-import type { Live } from '../../src/ask/cluster/live.ts';
+import type { LiveDecision } from '../../src/ask/cluster/live.ts';
 import { ago, FINDINGS, reached, RUN, textFor } from '../support/findings.ts';
 
 describe('why, of an open run,', () => {
@@ -59,7 +59,7 @@ describe('why, of an open run,', () => {
   });
 
   const held = { do: 'held', by: 'pause', because: 'paused', would: 'createPods' } as const;
-  const decided = (next: Live['next']) => ({ ...(FINDINGS.live as Live), next });
+  const decided = (next: LiveDecision['next']) => ({ ...(FINDINGS.live as LiveDecision), next });
 
   it.each([
     ['Stalled', 'is stalled', { do: 'stalled', because: 'wrong' }],

@@ -3,7 +3,7 @@ import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
+import { configuredControllers } from '../../src/ask/controllers.ts';
 import { converged, stalled } from '../../src/contract/decision.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
@@ -25,7 +25,7 @@ import { aPodOf } from '../support/pod-sets.ts';
 describe('why, of an open run,', () => {
   it('that is retrying, says when it tries next, and what it was last told of', () => {
     const run = { run: 'kubectl describe quota -n shop', to: 'show the quota' };
-    const cause = { code: 'QuotaExceeded', because: 'exceeded quota: few', advice: [run] };
+    const cause = { reason: 'QuotaExceeded', message: 'exceeded quota: few', advice: [run] };
     const failure = { type: 'Refused', message: 'exceeded quota: few', cause };
     const pending = [{ step: 'createPods', attempt: 6, failure, nextTryAtMs: ago(-21) }];
     const told = { signal: 'changed', reason: 'the spec changed', by: '' };
@@ -45,7 +45,7 @@ describe('why, of an open run,', () => {
       kind: 'wait',
       atMs: ago(10),
       summary: 'recheck: waiting for …',
-      atMostMs: 40_000,
+      timeoutMs: 40_000,
       end: { how: 'in progress' },
     } as const;
     const rest = done({ do: 'wait', because: '', for: 'the pause after failed Pods to end' });
@@ -65,11 +65,11 @@ describe('why, of an open run,', () => {
 
   it('that is stalled, says that waiting does not help, and what does', () => {
     const cause = {
-      code: 'InvalidSpec',
-      because: 'spec.replicas must be at least 0',
+      reason: 'InvalidSpec',
+      message: 'spec.replicas must be at least 0',
       advice: ['correct it'],
     };
-    const rest = done({ do: 'stalled', because: cause.because, cause });
+    const rest = done({ do: 'stalled', because: cause.message, cause });
     const run = { ...RUN, runState: 'Stalled' as const };
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }) });
     expect(text).toContain('is stalled: InvalidSpec (1 of 3 Pods)');
@@ -140,11 +140,11 @@ describe('why, without an open run,', () => {
 
   it('says what is wrong with a resource that is not ready although nothing is left to do', () => {
     const advice = [{ run: 'kubectl describe pod web-a -n shop', to: 'show why' }];
-    const cause = { code: 'ImagePullBackOff', because: 'Pod web-a cannot pull its image', advice };
+    const cause = { reason: 'ImagePullBackOff', message: 'Pod web-a cannot pull its image', advice };
     const cluster = withStatus({ ...unready, lastTransitionTime });
     const live = { ...upToDate, next: converged('nothing to do', { notReady: cause }) };
     const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live });
-    expect(explanation).toMatchObject({ state: 'NotReady', code: 'ImagePullBackOff', exit: 1 });
+    expect(explanation).toMatchObject({ state: 'NotReady', reason: 'ImagePullBackOff', exit: 1 });
     const text = explanationText(explanation, plain);
     expect(text).toContain(
       'is not ready: ImagePullBackOff (1 of 3 Pods), for 1m30s\n\n  because   Pod web-a',
@@ -232,13 +232,13 @@ describe('why, without an open run,', () => {
     const cluster = { is: 'there', object: { ...web.object, metadata }, namespace: undefined } as const;
     const explanation = explain({ ...FINDINGS, cluster, temporal: reached(atRest), live: upToDate });
     expect(explanation).toMatchObject({
-      ...{ state: 'UpToDate', code: 'InvalidAnnotation', exit: 1 },
+      ...{ state: 'UpToDate', reason: 'InvalidAnnotation', exit: 1 },
       headline: 'has an annotation that cannot be followed',
     });
   });
 
   it('says where to see what holds a Namespace that is being deleted', () => {
-    const [controller] = controllersOf(durableOperator).filter(
+    const [controller] = configuredControllers(durableOperator).filter(
       ({ name }) => name === 'namespace-role-binding',
     );
     if (controller === undefined) throw new Error('no controller namespace-role-binding');

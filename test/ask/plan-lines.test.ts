@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { groupsOf, textOfPlan, type Plan } from '../../src/ask/plan/plan-lines.ts';
-import type { Write } from '../../src/ask/plan/rehearsal.ts';
+import type { PlannedWrite } from '../../src/ask/plan/rehearsal.ts';
 import { stalled } from '../../src/contract/decision.ts';
 import { aCause } from '../support/causes.ts';
 
 const PODS = '/api/v1/namespaces/shop/pods';
 const plain = (_: unknown, text: string) => text;
 
-function created(name: string): Write {
+function created(name: string): PlannedWrite {
   const spec = { containers: [{ name: 'busybox' }] };
   const after = { apiVersion: 'v1', kind: 'Pod', metadata: { name, uid: 'u' }, spec };
   return { verb: 'create', path: `${PODS}/${name}`, before: undefined, after, isChecked: true };
@@ -48,7 +48,7 @@ describe('the writes of a plan', () => {
 
   it('of a namespace keep its name', () => {
     const path = '/api/v1/namespaces/shop';
-    const write: Write = { verb: 'patch', path, before: {}, after: {}, isChecked: true };
+    const write: PlannedWrite = { verb: 'patch', path, before: {}, after: {}, isChecked: true };
     expect(groupsOf([write])[0]?.names).toEqual(['namespaces/shop']);
   });
 });
@@ -80,7 +80,7 @@ describe('a plan as text', () => {
   });
 
   it.each<{ readonly end: Plan['end']; readonly says: string }>([
-    { end: { is: 'rest', next: { do: 'wait', for: 'Job b', atMostMs: 1 } }, says: 'it waits for Job b' },
+    { end: { is: 'rest', next: { do: 'wait', for: 'Job b', recheckMs: 1 } }, says: 'it waits for Job b' },
     {
       end: { is: 'outside', step: 'provision', because: 'there is none' },
       says: 'provision: there is none; a plan cannot try it',

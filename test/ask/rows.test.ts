@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { fetchResources, resourcesIn, type Scope } from '../../src/ask/get/resources.ts';
-import { dataOf, rowsOf, type RowsRequest } from '../../src/ask/get/rows.ts';
+import { fetchResources, resourcesIn, type ResourceScope } from '../../src/ask/get/resources.ts';
+import { rowData, rowsOf, type RowsRequest } from '../../src/ask/get/rows.ts';
 import { isWell } from '../../src/ask/state.ts';
 import type { Run } from '../../src/temporal/run-reader.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
+import { configuredControllers } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
@@ -12,7 +12,7 @@ import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-l
 import { durableOperator } from '../../src/durable-operator.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
-const controllers = controllersOf(durableOperator);
+const controllers = configuredControllers(durableOperator);
 const controllerOf = (name: string) => {
   const found = controllers.find((each) => each.name === name);
   if (found === undefined) throw new Error(`no controller ${name}`);
@@ -95,7 +95,7 @@ describe('a list of resources', () => {
     const rows = rowsWith([annotated('web')], {
       runs: [{ run: runOf('web', { pending }), because: failure.message }],
     });
-    expect(rows.map(dataOf)).toEqual([
+    expect(rows.map(rowData)).toEqual([
       {
         ...{ namespace: 'shop', resource: 'pod/web', controller: 'pod-label', state: 'Retrying' },
         ...{ step: 'addLabel', attempt: 4, message: 'PATCH /api/v1/pods: 403 denied by policy' },
@@ -114,8 +114,12 @@ describe('a list of resources', () => {
     const leaving = pod('web', { ...held.metadata, finalizers: [] });
     const rows = rowsWith([odd, held, leaving]);
     expect(rows).toMatchObject([
-      { state: 'UpToDate', cause: { code: 'InvalidAnnotation' }, message: expect.stringContaining('"yes"') },
-      { state: 'Waiting', cause: { code: 'ForeignFinalizers' }, message: 'held by example.com/theirs' },
+      {
+        state: 'UpToDate',
+        cause: { reason: 'InvalidAnnotation' },
+        message: expect.stringContaining('"yes"'),
+      },
+      { state: 'Waiting', cause: { reason: 'ForeignFinalizers' }, message: 'held by example.com/theirs' },
       { state: 'Waiting', cause: undefined, message: 'it is being deleted' },
     ]);
     expect(rows.map(isWell)).toEqual([false, false, false]);
@@ -127,7 +131,7 @@ describe('a list of resources', () => {
     const around = { namespaces: new Map([['shop', terminating]]), nowMs: NOW_MS };
     const list = { controller: 'pod-set', objects: [object], children: [] };
     const [row] = resourcesIn(list, controllerOf('pod-set'), around);
-    expect(row?.atRest).toMatchObject({ state: 'Ignored', cause: { code: 'NamespaceTerminating' } });
+    expect(row?.atRest).toMatchObject({ state: 'Ignored', cause: { reason: 'NamespaceTerminating' } });
   });
 
   it('has a run whose resource is gone', () => {
@@ -158,7 +162,7 @@ describe('a list of resources', () => {
 });
 
 describe('the lists of a controller', () => {
-  async function pathsFor(name: string, scope: Scope) {
+  async function pathsFor(name: string, scope: ResourceScope) {
     const paths: string[] = [];
     const client = {
       request: ({ path, query = {} }: RequestOptions) => {

@@ -69,7 +69,7 @@ describe('the state of a resource without an open run', () => {
   });
 
   it('has the reason and the message of its condition as the cause', () => {
-    const cause = { code: 'Unschedulable', because: 'some are not', advice: [] };
+    const cause = { reason: 'Unschedulable', message: 'some are not', advice: [] };
     expect(stateByStatus({ finalizer: BUILD_FINALIZER }, current(notReady)).cause).toEqual(cause);
   });
 });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { refusal, stays, type HangingResources, type LeftBehind } from '../../src/ask/uninstall-check.ts';
+import {
+  uninstallRefusal,
+  stays,
+  type HangingResources,
+  type LeftBehind,
+} from '../../src/ask/uninstall-check.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
@@ -29,7 +34,7 @@ describe('the refusal to have the operator uninstalled', () => {
       resources: [{ metadata: { name: 'top', uid: 'top', resourceVersion: '1' } }],
     };
     expect(
-      refusal(
+      uninstallRefusal(
         { ...NOTHING, hanging: [hanging([aBuild('one'), aBuild('two')]), shelves] },
         'ours',
         durableOperator,
@@ -53,7 +58,7 @@ describe('the refusal to have the operator uninstalled', () => {
 
   it('names each open run, by the command that explains it', () => {
     const runs = [aRun('pod-set', 'Stalled'), aRun('namespace-role-binding'), aRun('of-another-version')];
-    const text = refusal({ ...NOTHING, runs }, 'ours', durableOperator);
+    const text = uninstallRefusal({ ...NOTHING, runs }, 'ours', durableOperator);
     expect(text).toContain("3 runs that only the operator's workers would end");
     expect(text).toContain('  kubectl durable why podset/web -n shop # Stalled\n');
     expect(text).toContain('  kubectl durable why namespace/web\n');
@@ -62,7 +67,7 @@ describe('the refusal to have the operator uninstalled', () => {
 
   it('stays readable where there are many', () => {
     const builds = Array.from({ length: 100 }, (_, index) => aBuild(`b${index}`));
-    const text = refusal({ ...NOTHING, hanging: [hanging(builds)] }, 'ours', durableOperator);
+    const text = uninstallRefusal({ ...NOTHING, hanging: [hanging(builds)] }, 'ours', durableOperator);
     expect(text).toContain('100 Xxxes');
     expect(text.match(/kubectl delete/g)).toHaveLength(20);
     expect(text).toContain('  and 80 more\n');

@@ -54,7 +54,7 @@ async function watched(reads: readonly Read[], ...words: readonly string[]) {
 function checkedAt(hour: number): Read {
   const atMs = NOW_MS + hour * HOUR_MS;
   const end = { how: 'in progress' } as const;
-  const entries = [{ kind: 'wait', atMs, summary: 'Job a to end', atMostMs: HOUR_MS, end }] as const;
+  const entries = [{ kind: 'wait', atMs, summary: 'Job a to end', timeoutMs: HOUR_MS, end }] as const;
   return { run: { ...RUN, startedAtMs: NOW_MS }, timeline: { ...TIMELINE, entries } };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { undefinedIf, type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
@@ -26,7 +26,7 @@ export class InsistentCluster {
   }
 
   async list(
-    type: ResourceType,
+    type: PathType,
     namespace: string,
     labelSelector?: string,
   ): Promise<readonly KubernetesObject[]> {
@@ -42,7 +42,7 @@ export class InsistentCluster {
   }
 
   /** Waits until one of that name that is being deleted is gone. One that is there for good is left as it is. */
-  async create(type: ResourceType, manifest: Manifest): Promise<void> {
+  async create(type: PathType, manifest: Manifest): Promise<void> {
     const { name, namespace } = manifest.metadata;
     for (;;) {
       if ((await this.createUnlessTaken(type, manifest)) !== undefined) return;
@@ -53,7 +53,7 @@ export class InsistentCluster {
   }
 
   /** @returns what was created; undefined: there is one of that name */
-  createUnlessTaken(type: ResourceType, manifest: Manifest): Promise<KubernetesObject | undefined> {
+  createUnlessTaken(type: PathType, manifest: Manifest): Promise<KubernetesObject | undefined> {
     return this.#insist(() => undefinedIf('already-exists', this.#cluster.create(type, manifest)));
   }
 

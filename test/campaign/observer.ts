@@ -4,7 +4,7 @@ import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
 
 /** An object as it was at some time. */
@@ -34,7 +34,7 @@ export function historiesIn(versions: readonly Version[]): ReadonlyMap<string, r
   return histories;
 }
 
-const TYPES: readonly ResourceType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS, NAMESPACES];
+const TYPES: readonly PathType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS, NAMESPACES];
 const OURS = 'campaign-';
 const TRY_AGAIN_MS = 200;
 
@@ -77,7 +77,7 @@ export class Observer {
   }
 
   /** A watch that breaks goes on where it was. Where none can be opened the server was away, and what there is counts anew. */
-  async #follow(type: ResourceType): Promise<void> {
+  async #follow(type: PathType): Promise<void> {
     const { signal } = this.#stopping;
     const path = resourcePath(type);
     let seen: string | undefined;
@@ -99,13 +99,13 @@ export class Observer {
     }
   }
 
-  async #list(type: ResourceType): Promise<string> {
+  async #list(type: PathType): Promise<string> {
     const list = await this.#cluster.client.request<ListOf>({ method: 'GET', path: resourcePath(type) });
     for (const object of list.items) this.#note(type, object, false);
     return list.metadata.resourceVersion;
   }
 
-  #note({ plural: resource }: ResourceType, object: KubernetesObject, isDeleted: boolean): void {
+  #note({ plural: resource }: PathType, object: KubernetesObject, isDeleted: boolean): void {
     // A Namespace is kept with what is in it.
     const { name, namespace = resource === 'namespaces' ? name : '' } = object.metadata;
     if (!namespace.startsWith(OURS)) return;

@@ -16,7 +16,7 @@ import {
   RECONCILE_REQUESTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { ResourceType } from '../../src/kubernetes/paths.ts';
+import type { PathType } from '../../src/kubernetes/paths.ts';
 import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';
 import { approvalOf, awaitedPlanIn, rejectionOf, type Annotations } from './approvals.ts';
@@ -25,7 +25,7 @@ import { InsistentCluster, type Propagation } from './insistent-cluster.ts';
 import { buildSpec, gitUrlOf, UNNAMED_ANNOTATION, type BuildFields, type Place } from './place.ts';
 import { Team } from './team.ts';
 
-const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps' };
+const CONFIG_MAPS: PathType = { group: '', version: 'v1', plural: 'configmaps' };
 const OTHER_OWNER = 'another-controller';
 const PLANNED_WITHIN_MS = 6_000;
 /** How long failed Pods stay before somebody deletes them: the set has seen all of them by then, and waits for minutes. */

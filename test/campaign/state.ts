@@ -10,7 +10,7 @@ import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-b
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
 import { bindingOf, TEAM_LABEL, UNNAMED_ANNOTATION, type Place } from './place.ts';
 import { hasLabelsOf, isPodOf } from './pods.ts';
@@ -71,7 +71,7 @@ async function readAll(cluster: TestCluster, { home }: Place): Promise<Objects> 
 
 export async function listIn<T extends KubernetesObject>(
   cluster: TestCluster,
-  type: ResourceType,
+  type: PathType,
   namespace: string,
 ): Promise<readonly T[]> {
   const path = resourcePath(type, { namespace });

@@ -2,7 +2,7 @@ import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-b
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
-import type { ResourceType } from '../../src/kubernetes/paths.ts';
+import type { PathType } from '../../src/kubernetes/paths.ts';
 import { PODS, type At } from '../support/cluster.ts';
 import type { InsistentCluster } from './insistent-cluster.ts';
 import { buildSpec, type Place } from './place.ts';
@@ -73,7 +73,7 @@ export class Tenant {
     this.#last.catch(() => undefined);
   }
 
-  #bigObject(kind: BigKind): { readonly type: ResourceType; readonly manifest: object } {
+  #bigObject(kind: BigKind): { readonly type: PathType; readonly manifest: object } {
     switch (kind) {
       case 'pods':
         return { type: PODS, manifest: { apiVersion: 'v1', kind: 'Pod', spec: UNSCHEDULABLE } };

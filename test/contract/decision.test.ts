@@ -4,10 +4,10 @@ import {
   isObserve,
   isRest,
   isStep,
-  nextOf,
+  nextInHistory,
   stalled,
   waitFor,
-  type Decision,
+  type NextStep,
   type DecisionEvent,
   type Held,
 } from '../../src/contract/decision.ts';
@@ -24,14 +24,14 @@ const STEP = {
 const HELD: Held = {
   do: 'held',
   by: 'pause',
-  code: 'Paused',
-  because: 'paused by the annotation durable-operator.dev/paused',
+  reason: 'Paused',
+  message: 'paused by the annotation durable-operator.dev/paused',
   would: 'createPods: 3 Pods are missing',
 };
-const OBSERVE: Decision = { do: 'observe', because: 'the node is not known' };
+const OBSERVE: NextStep = { do: 'observe', because: 'the node is not known' };
 
 describe('a decision', () => {
-  it.each<[Decision, kind: string]>([
+  it.each<[NextStep, kind: string]>([
     [STEP, 'step'],
     [OBSERVE, 'observe'],
     [converged('up to date'), 'rest'],
@@ -46,32 +46,35 @@ describe('a decision', () => {
 
 describe('what history keeps of a decision', () => {
   it('is the name, the reason and the number of writes of a step, and nothing of what it needs', () => {
-    expect(nextOf(STEP)).toEqual({ do: 'createPods', because: '3 Pods are missing', writes: 3 });
+    expect(nextInHistory(STEP)).toEqual({ do: 'createPods', because: '3 Pods are missing', writes: 3 });
   });
 
   it('is no number of writes where the step names none, nor where it only observes', () => {
-    expect(Object.keys(nextOf({ do: 'createJob', because: 'it is missing' }))).toEqual(['do', 'because']);
-    expect(nextOf(OBSERVE)).toStrictEqual(OBSERVE);
+    expect(Object.keys(nextInHistory({ do: 'createJob', because: 'it is missing' }))).toEqual([
+      'do',
+      'because',
+    ]);
+    expect(nextInHistory(OBSERVE)).toStrictEqual(OBSERVE);
   });
 
   it('is what holds a step, which step, and the plan that awaits approval, where it does', () => {
     const awaiting: Held = {
       ...HELD,
       by: 'approval',
-      code: 'AwaitingApproval',
-      because: 'awaiting approval',
+      reason: 'AwaitingApproval',
+      message: 'awaiting approval',
       plan: '2-3f9c2a1b',
     };
-    expect(nextOf(awaiting)).toStrictEqual(awaiting);
-    expect(nextOf(HELD)).toStrictEqual(HELD);
+    expect(nextInHistory(awaiting)).toStrictEqual(awaiting);
+    expect(nextInHistory(HELD)).toStrictEqual(HELD);
   });
 
   it('is not the Event, which is recorded by the activity', () => {
-    expect(nextOf(stalled(aCause('too long'), { event: EVENT, atMostMs: 7 }))).toEqual(
-      stalled(aCause('too long'), { atMostMs: 7 }),
+    expect(nextInHistory(stalled(aCause('too long'), { event: EVENT, recheckMs: 7 }))).toEqual(
+      stalled(aCause('too long'), { recheckMs: 7 }),
     );
-    expect(nextOf({ ...converged('up to date'), event: EVENT })).toEqual(converged('up to date'));
-    expect(nextOf({ ...waitFor('the Job', 7), event: EVENT })).toEqual(waitFor('the Job', 7));
-    expect(nextOf({ ...HELD, event: EVENT })).toEqual(HELD);
+    expect(nextInHistory({ ...converged('up to date'), event: EVENT })).toEqual(converged('up to date'));
+    expect(nextInHistory({ ...waitFor('the Job', 7), event: EVENT })).toEqual(waitFor('the Job', 7));
+    expect(nextInHistory({ ...HELD, event: EVENT })).toEqual(HELD);
   });
 });

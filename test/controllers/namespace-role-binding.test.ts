@@ -216,7 +216,7 @@ describe('what is done', () => {
   });
 
   it('where the binding is foreign is a cause, with commands on that very binding, and an Event', () => {
-    const because =
+    const message =
       'RoleBinding team-1/ad-kubernetes-team-1 has other subjects or another role, and the operator does not manage it';
     const label =
       'label it app.kubernetes.io/managed-by=durable-operator, or delete it: Group ad-kubernetes-team-1 then gets its access, ' +
@@ -224,14 +224,14 @@ describe('what is done', () => {
     const run = 'kubectl delete rolebinding ad-kubernetes-team-1 -n team-1';
     expect(decide('selected', 'foreign')).toMatchObject({
       do: 'stalled',
-      code: 'ForeignRoleBinding',
-      because,
+      reason: 'ForeignRoleBinding',
+      message,
       advice: expect.arrayContaining([label, { run, to: 'end that access' }]),
       event: {
         type: 'Warning',
         reason: 'ForeignRoleBinding',
         action: 'Bind',
-        note: `${because}; ${label}`,
+        note: `${message}; ${label}`,
       },
     });
   });

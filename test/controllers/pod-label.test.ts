@@ -75,15 +75,15 @@ describe('the decision', () => {
 
   it('is that a name too long stalls the run, and its cause and its Event say what to do', () => {
     const pod = aPod({ name: `${longest}x`, ...annotated('true') });
-    const because = `the name of Pod shop/${longest}x has 64 characters, but a label value can have at most 63`;
+    const message = `the name of Pod shop/${longest}x has 64 characters, but a label value can have at most 63`;
     const remove = 'remove the annotation, or create the Pod with a shorter name';
     const run = `kubectl annotate pod ${longest}x -n shop padok.fr/add-pod-name-label-`;
     expect(decide(pod)).toEqual({
       do: 'stalled',
-      code: 'NameTooLong',
-      because,
+      reason: 'NameTooLong',
+      message,
       advice: [remove, { run, to: 'stop asking for the label' }],
-      event: { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note: `${because}; ${remove}` },
+      event: { type: 'Warning', reason: 'NameTooLong', action: 'AddLabel', note: `${message}; ${remove}` },
     });
   });
 });

@@ -189,7 +189,7 @@ describe('failed Pods', () => {
   it('count for the pause where they were created within half an hour', () => {
     expect(decide(set, [failed('a', 1800), failed('b', 1)])).toMatchObject({ do: 'createPods' });
     const pods = [failed('a', 1799), failed('b', 1)];
-    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', atMostMs: 9_000 });
+    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', recheckMs: 9_000 });
   });
 
   it('are kept by their name where they are as new, in whatever order they are listed', () => {

@@ -48,8 +48,8 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
       do: 'converged',
       because: 'all desired Pods exist, but some are not Ready',
       notReady: {
-        code: 'PodsNotReady',
-        because: 'Pod a stayed unready for 60 seconds',
+        reason: 'PodsNotReady',
+        message: 'Pod a stayed unready for 60 seconds',
         advice: [DESCRIBE, { run: 'kubectl logs a -n default', to: 'show what it writes' }],
       },
     });
@@ -58,7 +58,7 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
   it('counts that minute from the creation of a Pod of which no kubelet has said anything', () => {
     const silent = (secondsAgo: number) => pod('a').pending().createdAgo(secondsAgo);
     expect(settle([silent(59)]).rest).toMatchObject({ recheckMs: 1_000 });
-    expect(settle([silent(60)]).rest).toMatchObject({ notReady: { code: 'PodsNotReady' } });
+    expect(settle([silent(60)]).rest).toMatchObject({ notReady: { reason: 'PodsNotReady' } });
   });
 
   it('waits no longer than a minute for a Pod of the future, as a clock may have it', () => {
@@ -68,8 +68,8 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
   it('is not Ready at once where a Pod has a trouble, with what a person can do', () => {
     expect(settle([withoutImage('a')]).rest).toMatchObject({
       notReady: {
-        code: 'ImageNotPulled',
-        because: 'Pod a cannot pull the image busybox',
+        reason: 'ImageNotPulled',
+        message: 'Pod a cannot pull the image busybox',
         advice: ['check that the image exists, and that the nodes reach its registry', DESCRIBE],
       },
     });

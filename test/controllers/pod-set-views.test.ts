@@ -61,11 +61,11 @@ describe('what is kept of a Pod', () => {
   });
 
   it('is whether it has owners besides its controller', () => {
-    expect(pod.ownedBy(OTHER, CONTROLLER).view).toMatchObject({
+    expect(pod.controllerReference(OTHER, CONTROLLER).view).toMatchObject({
       controllerUid: 'uid-of-web',
       hasOtherOwners: true,
     });
-    expect(pod.ownedBy(CONTROLLER).view).not.toHaveProperty('hasOtherOwners');
+    expect(pod.controllerReference(CONTROLLER).view).not.toHaveProperty('hasOtherOwners');
   });
 
   it('is the most that any container, and any sidecar, was restarted', () => {

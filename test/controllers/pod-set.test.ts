@@ -184,7 +184,7 @@ describe('finished Pods', () => {
     expect(rest).toMatchObject({
       do: 'wait',
       for: 'the pause after failed Pods to end',
-      atMostMs: (pauseS - 4) * 1000,
+      recheckMs: (pauseS - 4) * 1000,
       event: { type: 'Warning', reason: 'PodsFailed', occasion: 'uid-of-f-0' },
     });
     expect(decide(settled(set, pods), failedPods(count, pauseS))).toMatchObject({
@@ -212,7 +212,7 @@ describe('finished Pods', () => {
 
   it('of the future, as a clock may have it, make nobody wait longer', () => {
     const pods = [failed('a', -3600), failed('b', -3600)];
-    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', atMostMs: 10_000 });
+    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', recheckMs: 10_000 });
   });
 
   it('do not keep surplus Pods from being deleted', () => {
@@ -389,7 +389,7 @@ describe('a PodSet with an invalid spec', () => {
     // The API server would refuse the status.
     expect(decide(aPodSet().named('n'.repeat(64)), [])).toMatchObject({
       do: 'stalled',
-      because: note,
+      message: note,
       event: { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note },
     });
     expect(decide(aPodSet().named('n'.repeat(63)), [])).toMatchObject({ do: 'createPods' });

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { APPROVED_ANNOTATION } from '../../src/contract/control.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import { podSetReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import {
@@ -106,7 +106,7 @@ describe('an operator that was installed elsewhere', () => {
     await withTokenOf(byChart('controller-manager'), async ({ client }) => {
       const label = { metadata: { labels: { [POD_NAME_LABEL]: name } } };
       await eventually(() => client.request(patchOf(name, label)), WITHIN_MS);
-      const adopting = { ownerReferences: [controllerReference({ name: 'set', uid: 'a-uid' })] };
+      const adopting = { ownerReferences: [podSetReference({ name: 'set', uid: 'a-uid' })] };
       await eventually(async () => {
         const asked = client.request(patchOf(name, { metadata: adopting }));
         await expect(asked).rejects.toThrow('may only make a PodSet the controller');

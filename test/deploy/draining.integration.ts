@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { applyManifest } from '../../local/manifests.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { PODS, uniqueName } from '../support/cluster.ts';
 import { charted, parseDocuments, type Delivered } from '../support/delivered.ts';
@@ -56,7 +56,7 @@ async function unreadyPods(namespace: string): Promise<readonly string[]> {
   return pods;
 }
 
-async function list(type: ResourceType, namespace: string): Promise<unknown> {
+async function list(type: PathType, namespace: string): Promise<unknown> {
   return await cluster.client.request({ method: 'GET', path: resourcePath(type, { namespace }) });
 }
 

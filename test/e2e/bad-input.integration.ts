@@ -7,7 +7,7 @@ import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts'
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { aBuild, BUILD_DEFAULTS, SAMPLE } from '../support/builds.ts';
 import { uniqueName, type At, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -41,7 +41,7 @@ function isAccepted(request: Promise<unknown>): Promise<boolean> {
 }
 
 /** What it would make of a create. */
-function tried(type: ResourceType, manifest: Manifest): Promise<boolean> {
+function tried(type: PathType, manifest: Manifest): Promise<boolean> {
   const path = resourcePath(type, { namespace: wellFormed });
   return isAccepted(
     cluster.client.request({ method: 'POST', path, query: { dryRun: 'All' }, body: manifest }),
@@ -121,7 +121,7 @@ function writesIn(namespace: string): number {
 }
 
 interface Case {
-  readonly type: ResourceType;
+  readonly type: PathType;
   readonly statuses: readonly object[];
   readonly badStatuses: readonly object[];
   readonly make: (namespace: string, name: string) => Manifest;

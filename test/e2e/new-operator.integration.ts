@@ -8,7 +8,7 @@ import { buildPrograms } from '../../local/build.ts';
 import { applyManifest, manifestsIn } from '../../local/manifests.ts';
 import { ANSWERED_BY_ANNOTATION, APPROVED_ANNOTATION } from '../../src/contract/control.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES, type At } from '../support/cluster.ts';
 import { Delivered } from '../support/delivered.ts';
@@ -35,14 +35,14 @@ const CRD = {
 };
 
 /** What is in no namespace, but for the definitions. */
-const OF_CLUSTER: Readonly<Record<string, ResourceType>> = {
+const OF_CLUSTER: Readonly<Record<string, PathType>> = {
   ClusterRole: CLUSTER_ROLES,
   ClusterRoleBinding: CLUSTER_ROLE_BINDINGS,
   ValidatingAdmissionPolicy: policyType('validatingadmissionpolicies'),
   ValidatingAdmissionPolicyBinding: policyType('validatingadmissionpolicybindings'),
 };
 
-function policyType(plural: string): ResourceType {
+function policyType(plural: string): PathType {
   return { group: 'admissionregistration.k8s.io', version: 'v1', plural };
 }
 

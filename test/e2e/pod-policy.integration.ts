@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { OwnerReference } from '../../src/contract/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { controllerReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
+import { podSetReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { PODS, SERVICE_ACCOUNTS, type TestCluster } from '../support/cluster.ts';
@@ -81,7 +81,7 @@ const labels = (all: Readonly<Record<string, string | null>>) => ({ metadata: { 
 const nameLabel = (value: string | null) => labels({ [POD_NAME_LABEL]: value });
 const owners = (...ownerReferences: readonly object[]) => ({ metadata: { ownerReferences } });
 
-const POD_SET = controllerReference({ name: 'set', uid: 'uid-of-set' });
+const POD_SET = podSetReference({ name: 'set', uid: 'uid-of-set' });
 const OTHER: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'other', uid: 'uid-of-other' };
 const MEMBER = aPod().labelled(labelsFor('set'));
 const LOST = aPod().labelled({ ...labelsFor('set'), app: 'under-inspection' });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -18,7 +18,7 @@ jest.setTimeout(180_000);
 /** Nothing of ours waits longer once nothing is in its way any more. */
 const WITHIN_MS = 60_000;
 
-const LIMIT_RANGES: ResourceType = { group: '', version: 'v1', plural: 'limitranges' };
+const LIMIT_RANGES: PathType = { group: '', version: 'v1', plural: 'limitranges' };
 
 const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-set'] });
 let namespace: string;

@@ -74,7 +74,7 @@ const outside = { ids: [] as string[], fetch({ method }: { method: string }) {
   return this.ids.length === 0 ? { status: 404 } : { status: 200, body: { versioned: false, url: '' } };
 } };
 const decide: typeof bucket.decide = (facts, next) =>
-  facts.resource.isBeingDeleted ? next.released('it is over') : bucket.decide!(facts, next);
+  facts.resource.isBeingDeleted ? next.removeFinalizer('it is over') : bucket.decide!(facts, next);
 await explore({ ...bucket, decide }, { resource: { spec: {} }, outside }).catch((error: Error) => {
   console.log(error.message);
   process.exitCode = 1;

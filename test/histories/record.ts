@@ -1,9 +1,9 @@
 /**
  * Records the histories that test/workflows/replay.test.ts replays, each on one line:
  *
- *   node test/histories/record.ts 0.3.0
+ *   node test/histories/record.ts 0.4.0
  *
- * Files are only ever added: a file that exists is what that version wrote.
+ * A file of a published version is never written again: it is what that version wrote.
  */
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,5 +38,5 @@ async function recordCase(world: WorkflowWorld, recording: Recording, version: s
 }
 
 const [version] = process.argv.slice(2);
-if (version === undefined) throw new Error('name the version that writes them: node test/histories/record.ts 0.3.0');
+if (version === undefined) throw new Error('name the version that writes them: node test/histories/record.ts 0.4.0');
 await record(version);

@@ -19,14 +19,14 @@ describe('the cause of an error', () => {
   it('has the words of the server, without the request', () => {
     const words =
       'pods "web" is forbidden: exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3';
-    expect(causeOf(403, 'Forbidden', words)).toMatchObject({ code: 'QuotaExceeded', because: words });
+    expect(causeOf(403, 'Forbidden', words)).toMatchObject({ reason: 'QuotaExceeded', message: words });
   });
 
   it('of a missing permission asks for just that permission, as the user who lacks it', () => {
     const user = 'system:serviceaccount:ops:durable-operator';
     const words = `pods "web" is forbidden: User "${user}" cannot patch resource "pods" in API group "" in the namespace "shop"`;
     const cause = causeOf(403, 'Forbidden', words);
-    expect(cause.code).toBe('AccessDenied');
+    expect(cause.reason).toBe('AccessDenied');
     expect(runsOf(cause)).toEqual([`kubectl auth can-i patch pods -n shop --as ${user}`]);
   });
 
@@ -42,13 +42,13 @@ describe('the cause of an error', () => {
     const words =
       'rolebindings "x" is forbidden: user "op" (groups=["a"]) is attempting to grant RBAC permissions not currently held: {…}';
     const cause = causeOf(403, 'Forbidden', words);
-    expect(cause.code).toBe('AccessDenied');
+    expect(cause.reason).toBe('AccessDenied');
     expect(runsOf(cause)).toEqual(['kubectl auth can-i bind clusterroles --as op']);
   });
 
   it('of a write that somebody else changed first shows who owns the fields', () => {
     const cause = causeOf(409, 'Conflict', 'the object has been modified');
-    expect(cause.code).toBe('Conflict');
+    expect(cause.reason).toBe('Conflict');
     expect(runsOf(cause)).toEqual(['kubectl get podset/web -n shop -o yaml --show-managed-fields']);
   });
 
@@ -57,14 +57,14 @@ describe('the cause of an error', () => {
     [404, 'NotFound', 'ApiMissing'],
     [422, 'Invalid', 'Refused'],
   ])('of status %i is %s: %s', (status, reason, code) => {
-    expect(causeOf(status, reason, 'no')).toMatchObject({ code, because: 'no' });
+    expect(causeOf(status, reason, 'no')).toMatchObject({ reason: code, message: 'no' });
   });
 });
 
 describe('the cause of a refusal', () => {
   it('by PodSecurity names the label of the namespace', () => {
     const cause = causeOfRefusal('pods "x" is forbidden: violates PodSecurity "restricted:latest": …', ABOUT);
-    expect(cause.code).toBe('PodSecurity');
+    expect(cause.reason).toBe('PodSecurity');
     expect(cause.advice[0]).toContain('pod-security.kubernetes.io/enforce of namespace shop');
   });
 
@@ -73,7 +73,7 @@ describe('the cause of a refusal', () => {
     ["ValidatingAdmissionPolicy 'no-pods' with binding 'all' denied request: no", 'no-pods -o yaml'],
   ])('names who refuses: %s', (words, named) => {
     const cause = causeOfRefusal(words, ABOUT);
-    expect(cause.code).toBe('Refused');
+    expect(cause.reason).toBe('Refused');
     expect(JSON.stringify(cause.advice)).toContain(named);
   });
 });

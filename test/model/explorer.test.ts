@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { explore, type System } from '../../testing/explorer/explorer.ts';
+import { exploreSystem, type System } from '../../testing/explorer/explorer.ts';
 import { operatorIn } from '../../testing/explorer/operator.ts';
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 
@@ -18,7 +18,7 @@ function counterTo(end: number): System {
 
 describe('explore', () => {
   it('counts what it has seen', async () => {
-    expect(await explore(counterTo(3), { statesMax: 4 })).toMatchObject({
+    expect(await exploreSystem(counterTo(3), { statesMax: 4 })).toMatchObject({
       states: 4,
       transitions: 3,
       ends: 1,
@@ -26,11 +26,13 @@ describe('explore', () => {
   });
 
   it('fails where there are more states than it may visit: what is left out is not said to be well', async () => {
-    await expect(explore(counterTo(4), { statesMax: 4 })).rejects.toThrow('more than 4 states');
+    await expect(exploreSystem(counterTo(4), { statesMax: 4 })).rejects.toThrow('more than 4 states');
   });
 
   it('says what has disturbed', async () => {
-    const { disturbances } = await explore(operatorIn(POD_LABEL_WORLD, { budget: { crash: 1, timer: 1 } }));
+    const { disturbances } = await exploreSystem(
+      operatorIn(POD_LABEL_WORLD, { budget: { crash: 1, timer: 1 } }),
+    );
     expect([...disturbances]).toEqual(['crash']);
   });
 

@@ -2,13 +2,13 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Control } from '../../src/contract/control.ts';
 import { type Held } from '../../src/contract/decision.ts';
 import type { Broken } from '../../testing/explorer/broken.ts';
-import { explore } from '../../testing/explorer/explorer.ts';
+import { exploreSystem } from '../../testing/explorer/explorer.ts';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.ts';
 import { operatorIn } from '../../testing/explorer/operator.ts';
 import { POD_LABEL_WORLD } from '../support/explorer/pod-label.ts';
 import { podSetWorld } from '../support/explorer/pod-set.ts';
-import type { Scenario } from '../../testing/explorer/scenario.ts';
+import type { WorldScenario } from '../../testing/explorer/scenario.ts';
 import { requiringApproval, withNamespace, type World } from '../../testing/explorer/world.ts';
 
 jest.setTimeout(300_000);
@@ -60,7 +60,7 @@ function heldBy(observation: unknown): Held | undefined {
   const { build } = observation as Seen;
   const isPaused = build !== 'gone' && (build as Asking).control.isPaused;
   return isPaused
-    ? { do: 'held', by: 'pause', code: 'Paused', because: 'paused', would: 'whatever it is' }
+    ? { do: 'held', by: 'pause', reason: 'Paused', message: 'paused', would: 'whatever it is' }
     : undefined;
 }
 
@@ -76,7 +76,7 @@ const NAME_TAKEN = buildWorld({ foreignJobs: ['job'] });
 type Mistake = readonly [
   what: string,
   world: World,
-  scenario: Scenario,
+  scenario: WorldScenario,
   broken: Broken,
   found: string | RegExp,
 ];
@@ -174,9 +174,9 @@ describe('the model finds', () => {
   it.each([...OF_WATCHERS, ...OF_HOLDS, ...OF_RUNS, ...OF_STEPS, ...OF_CONTROLLERS])(
     '%s',
     async (_, world, scenario, broken, found) => {
-      await expect(explore(operatorIn(world, scenario, broken), { statesMax: STATES_MAX })).rejects.toThrow(
-        found,
-      );
+      await expect(
+        exploreSystem(operatorIn(world, scenario, broken), { statesMax: STATES_MAX }),
+      ).rejects.toThrow(found);
     },
   );
 
@@ -184,7 +184,7 @@ describe('the model finds', () => {
     const scenario = { slowness: 0, budget: { freeName: 1 } };
     const run = operatorIn(NAME_TAKEN, scenario, { run: { forgetsAtRest: false } });
     // It waits again and again, and nothing but the clock goes on.
-    await expect(explore(run, { statesMax: 1_000 })).rejects.toThrow('more than 1000 states');
-    expect((await explore(operatorIn(NAME_TAKEN, scenario))).states).toBeLessThan(200);
+    await expect(exploreSystem(run, { statesMax: 1_000 })).rejects.toThrow('more than 1000 states');
+    expect((await exploreSystem(operatorIn(NAME_TAKEN, scenario))).states).toBeLessThan(200);
   });
 });

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import { converged, stalled, waitFor, type Next, type StepResult } from '../../src/contract/decision.ts';
+import {
+  converged,
+  stalled,
+  waitFor,
+  type NextInHistory,
+  type StepReport,
+} from '../../src/contract/decision.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import type { StepAttempt, WatcherState } from '../../src/contract/telemetry.ts';
 import { PODS } from '../../src/controllers/kinds.ts';
@@ -104,9 +110,9 @@ const OF_NO_CONTROLLER = new Set([
 
 describe('a step attempt', () => {
   const RECONCILES = 'controller_runtime_reconcile_total';
-  const createJob: Next = { do: 'createJob', because: 'no Job builds this spec' };
+  const createJob: NextInHistory = { do: 'createJob', because: 'no Job builds this spec' };
 
-  it.each<[Next, string]>([
+  it.each<[NextInHistory, string]>([
     [converged('labelled'), 'success'],
     [createJob, 'requeue'],
     [{ do: 'observe', because: 'the resource changed' }, 'requeue'],
@@ -114,7 +120,7 @@ describe('a step attempt', () => {
     [stalled(aCause('the name is too long')), 'error'],
   ])('followed by %o is a reconcile with the result %s', async (next, reconcile) => {
     const metrics = someMetrics();
-    const result: StepResult = { did: [{ did: 'added', what: 'label a=b' }], next };
+    const result: StepReport = { did: [{ did: 'added', what: 'label a=b' }], next };
     expect(await metrics.step(STEP, () => Promise.resolve(result))).toBe(result);
     const measured = await scraped(metrics);
     expect(measured.value(RECONCILES, { ...POD_LABEL, result: reconcile })).toBe(1);

@@ -29,19 +29,19 @@ function anOperator(options: z.ZodObject = OPTIONS) {
     name: 'bucket',
     for: Bucket,
     options,
-    use: (given) => {
+    clients: (given) => {
       made.push(given);
       return { store: { find: () => Promise.resolve('there') } };
     },
-    observe: async ({ use, options: given }) => {
+    observe: async ({ clients, options: given }) => {
       seen.push(['observe', given]);
-      return use.store.find();
+      return clients.store.find();
     },
     steps: {
       act: {
         summary: 'act',
-        run: async ({ use, options: given, idempotencyKey }) => {
-          seen.push(['run', given, await use.store.find(), idempotencyKey]);
+        run: async ({ clients, options: given, idempotencyKey }) => {
+          seen.push(['run', given, await clients.store.find(), idempotencyKey]);
           return 'acted on it';
         },
       },

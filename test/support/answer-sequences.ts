@@ -4,7 +4,7 @@ import {
   ANSWERED_BY_ANNOTATION,
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
-  type Answer,
+  type ApprovalAnswer,
 } from '../../src/contract/control.ts';
 import { controlOf } from '../../src/controllers/control/annotations.ts';
 
@@ -33,7 +33,7 @@ export type DryRun = (write: Write) => Promise<Annotations | undefined>;
 interface State {
   readonly path: readonly Write[];
   readonly annotations: Annotations;
-  readonly answer: Answer | undefined;
+  readonly answer: ApprovalAnswer | undefined;
   /** The last request that changed what the answer says is theirs. */
   readonly author: string | undefined;
 }

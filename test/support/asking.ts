@@ -103,7 +103,7 @@ export function normalized(answer: string, names: Readonly<Record<string, string
       .replaceAll(/simulated-\d+(?:, simulated-\d+)*/g, 'simulated-<n>')
       // Which of several runs was the last is a matter of moments. A label needs but one.
       .replaceAll(/^( {2}last run {2}ended <time> ago: )(?!.*label).*$/gm, '$1<what it did>')
-      .replaceAll(/^( {2}begun by {2})(?!.*label).*$/gm, '$1<why it began>')
+      .replaceAll(/^( {2}trigger {3})(?!.*label).*$/gm, '$1<why it began>')
       // So does whether such a change came while the run was open.
       .replaceAll(/^ {2}signal .*\n/gm, '')
   );

@@ -1,8 +1,8 @@
 import { definedReconciler } from '../../activities/defined.ts';
-import type { Known } from '../../activities/run-memory.ts';
+import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
-import { isRestName, type Decision, type Refusal } from '../../src/contract/decision.ts';
+import { isRestName, type NextStep, type Refusal } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
@@ -18,7 +18,7 @@ import {
   type Request,
   type ServedType,
 } from '../../testing/explorer/api-server.ts';
-import { Cluster, keyOf, type Created } from '../../testing/explorer/cluster.ts';
+import { SimulatedCluster, objectKey, type Created } from '../../testing/explorer/cluster.ts';
 
 const STEPS_MAX = 12;
 
@@ -27,16 +27,16 @@ export interface AuthorWorldOptions {
   readonly types: readonly ServedType[];
   readonly spec: object;
   /** Called before each request: with what it is refused. */
-  readonly refuse?: (request: Request, cluster: Cluster) => FailedAnswer | undefined;
+  readonly refuse?: (request: Request, cluster: SimulatedCluster) => FailedAnswer | undefined;
   /** Called after each write: what others make of it. */
-  readonly meddle?: (request: Request, cluster: Cluster) => void;
+  readonly meddle?: (request: Request, cluster: SimulatedCluster) => void;
 }
 
 /** One resource `shop/front` of an author's controller on a fake API server: its steps, as a run does them, and its watcher. */
 export class AuthorWorld {
   /** The writes: `PATCH deployments/front`. */
   readonly requests: string[] = [];
-  readonly cluster: Cluster;
+  readonly cluster: SimulatedCluster;
   readonly #definition: AnyDefinition;
   readonly #type: WatchedType;
   readonly #server: ApiServer;
@@ -48,7 +48,7 @@ export class AuthorWorld {
     this.#type = definition.for as WatchedType;
     this.#options = options;
     const freshUid = () => `uid-${(uids += 1)}`;
-    this.cluster = new Cluster({}, { clockMs: 0, freshUid, onChange: () => undefined });
+    this.cluster = new SimulatedCluster({}, { clockMs: 0, freshUid, onChange: () => undefined });
     this.#server = new ApiServer([this.#type, ...options.types], { ignoresVersions: false });
     const { group, version } = this.#type;
     this.cluster.create(this.#type, {
@@ -59,7 +59,7 @@ export class AuthorWorld {
   }
 
   get resource(): KubernetesObject {
-    const object = this.cluster.get(keyOf(this.#type, 'front'));
+    const object = this.cluster.get(objectKey(this.#type, 'front'));
     if (object === undefined) throw new Error('the resource is gone');
     return object;
   }
@@ -81,7 +81,7 @@ export class AuthorWorld {
     const steps: string[] = [];
     let name = 'observe';
     let refusal: Refusal | undefined;
-    let known: Known | undefined;
+    let known: KnownObservation | undefined;
     while (steps.length < STEPS_MAX) {
       try {
         const end = await this.step(name, { known, refusal });
@@ -101,7 +101,10 @@ export class AuthorWorld {
   /** One attempt of an activity. */
   step(
     name: string,
-    { known, refusal }: { readonly known?: Known | undefined; readonly refusal?: Refusal | undefined } = {},
+    {
+      known,
+      refusal,
+    }: { readonly known?: KnownObservation | undefined; readonly refusal?: Refusal | undefined } = {},
   ): Promise<StepEnd<unknown>> {
     const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
     const context = { ref, now: () => 0, superseded: new AbortController().signal, refusal };
@@ -109,7 +112,7 @@ export class AuthorWorld {
   }
 
   /** What a watcher that has just been started decides, and what would be news to an open run. */
-  watched(): { readonly decision: Decision; readonly inputs: readonly string[] } {
+  watched(): { readonly decision: NextStep; readonly inputs: readonly string[] } {
     const controller = definedController(this.#definition);
     const primary = projectPrimary(controller.primary, this.resource);
     if (primary === undefined) throw new Error('the watcher does not see the resource');
@@ -124,7 +127,7 @@ export class AuthorWorld {
       const { type } = reference;
       const { keys } = reference.of(primary.view);
       const there = keys.flatMap((key) => {
-        const object = this.cluster.get(keyOf(type, key.split('/').at(-1) ?? ''));
+        const object = this.cluster.get(objectKey(type, key.split('/').at(-1) ?? ''));
         return object === undefined ? [] : [{ key, ...object.metadata }];
       });
       return referredObjects(type, keys, there);

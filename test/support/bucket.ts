@@ -60,7 +60,7 @@ export function bucketIn(store: Store) {
     },
     decide({ resource: { spec, isBeingDeleted }, observed }, next) {
       if (isBeingDeleted)
-        return observed ? next.do.remove('it is being deleted') : next.released('no bucket is left');
+        return observed ? next.do.remove('it is being deleted') : next.removeFinalizer('no bucket is left');
       if (!observed) return next.do.provision('there is no bucket');
       if (observed.versioned !== spec.versioned)
         return next.do.setVersioning('the spec asks for it', { to: spec.versioned });

@@ -1,8 +1,8 @@
 import type { Cause } from '../../src/contract/cause.ts';
 
 /** A cause of which only the sentence matters. */
-export function aCause(because: string): Cause {
-  return { code: 'Broken', because, advice: ['mend it'] };
+export function aCause(message: string): Cause {
+  return { reason: 'Broken', message: message, advice: ['mend it'] };
 }
 
 /** The id of the plan that a condition or an Event names, as a person reads it. */

@@ -5,21 +5,21 @@ import type { ResourceRef } from '../../src/contract/resource.ts';
 import { CLUSTER_ROLES, NAMESPACES, PODS, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
-import { SERVICE_ACCOUNTS } from '../../testing/stack/service-account.ts';
+import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
+import { SERVICE_ACCOUNTS } from '../../src/api/built-in.ts';
 import { eventually } from '../../testing/eventually.ts';
 
 export { CLUSTER_ROLES, NAMESPACES, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS };
-export const CLUSTER_ROLE_BINDINGS: ResourceType = {
+export const CLUSTER_ROLE_BINDINGS: PathType = {
   group: RBAC_GROUP,
   version: 'v1',
   plural: 'clusterrolebindings',
 };
-const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
+const EVENTS: PathType = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 
 /** Where one object is. */
 export interface At {
-  readonly type: ResourceType;
+  readonly type: PathType;
   readonly namespace?: string;
   readonly name: string;
 }
@@ -43,7 +43,7 @@ export class TestCluster {
     this.client = createKubernetesClient(config, { version: 'test' });
   }
 
-  create<T extends KubernetesObject>(type: ResourceType, manifest: Manifest): Promise<T> {
+  create<T extends KubernetesObject>(type: PathType, manifest: Manifest): Promise<T> {
     const { namespace } = manifest.metadata;
     return this.client.request<T>({
       method: 'POST',

@@ -1,5 +1,5 @@
 import type { Circumstances, Control } from '../../src/contract/control.ts';
-import { converged, type Decision, type Step } from '../../src/contract/decision.ts';
+import { converged, type NextStep, type Step } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { controlOf, controlWithStatusOf } from '../../src/controllers/control/annotations.ts';
 import { controlled } from '../../src/controllers/control/controlled.ts';
@@ -38,7 +38,7 @@ function object(asked: Readonly<Record<string, string>>, status: object = {}, me
 
 /** What the controller decides itself, under whose control, and which write of its status is due. */
 interface Given {
-  readonly decision: Decision;
+  readonly decision: NextStep;
   readonly control: Control | undefined;
   readonly statusStep: Step | undefined;
 }
@@ -53,12 +53,12 @@ interface How {
 }
 
 export function decided(
-  decision: Decision,
+  decision: NextStep,
   control: Control | undefined,
   { circumstances = LIVE, over, areApproversChecked = true, statusStep }: How = {},
 ) {
   const controller = {
-    decide: (given: Given): Decision => given.decision,
+    decide: (given: Given): NextStep => given.decision,
     statusStep: (given: Given) => given.statusStep,
     control: (given: Given) => given.control,
   };
@@ -79,7 +79,7 @@ export const reporting = (
 ) => controlWithStatusOf(object(asked, status, metadata));
 
 /** The id of the plan that waits for approval. */
-export function planOf(decision: Decision): string {
+export function planOf(decision: NextStep): string {
   const plan = 'plan' in decision ? decision.plan : undefined;
   if (plan === undefined) throw new Error(`no plan in ${JSON.stringify(decision)}`);
   return plan;

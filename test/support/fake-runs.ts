@@ -1,4 +1,4 @@
-import type { Change } from '../../src/contract/run.ts';
+import type { ChangeCertainty } from '../../src/contract/run.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
 import type { OpenRun, Runs, StartRequest } from '../../src/watcher/runs.ts';
 
@@ -7,7 +7,7 @@ export class FakeRuns implements Runs {
   /** A start that finds an open run is none: the signal that follows it is. */
   readonly calls: string[] = [];
   /** Of each signal, whether the change was seen. */
-  readonly changes: Change[] = [];
+  readonly changes: ChangeCertainty[] = [];
   /** What the runs were started with. */
   readonly requests: StartRequest[] = [];
   /** By workflow id. */
@@ -31,7 +31,7 @@ export class FakeRuns implements Runs {
     });
   }
 
-  signal(workflowId: string, reason: string, change: Change): Promise<'signalled' | 'not-open'> {
+  signal(workflowId: string, reason: string, change: ChangeCertainty): Promise<'signalled' | 'not-open'> {
     this.changes.push(change);
     const name = workflowId.split('/')[2] ?? '';
     return this.#called(`signal ${name}: ${reason}`, () =>

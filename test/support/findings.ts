@@ -1,9 +1,9 @@
 import { explain } from '../../src/ask/why/explain.ts';
 import { explanationText } from '../../src/ask/why/explanation.ts';
-import type { Findings, Reached } from '../../src/ask/why/findings.ts';
-import type { NextStep, RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
+import type { ResourceFindings, Reached } from '../../src/ask/why/findings.ts';
+import type { TimelineNextStep, RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import type { Run } from '../../src/temporal/run-reader.ts';
-import { controllersOf } from '../../src/ask/controllers.ts';
+import { configuredControllers } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
@@ -13,7 +13,7 @@ import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
  */
 
 export const ago = (seconds: number) => NOW_MS - seconds * 1000;
-const [podSet] = controllersOf(durableOperator).filter(({ name }) => name === 'pod-set');
+const [podSet] = configuredControllers(durableOperator).filter(({ name }) => name === 'pod-set');
 if (podSet === undefined) throw new Error('no controller pod-set');
 export const web = aPodSet().in('shop').wanting(3).ofGeneration(2);
 export const ref = { controller: 'pod-set', namespace: 'shop', name: 'web', uid: web.object.metadata.uid };
@@ -53,7 +53,7 @@ export const REACHED: Reached = {
   run: RUN,
   timeline: TIMELINE,
 };
-export const FINDINGS: Findings = {
+export const FINDINGS: ResourceFindings = {
   controller: podSet,
   place: ref,
   cluster: { is: 'there', object: web.object, namespace: undefined },
@@ -68,13 +68,13 @@ export const FINDINGS: Findings = {
 
 export const plain = (_: unknown, text: string) => text;
 
-export function textFor(changes: Partial<Findings>): string {
+export function textFor(changes: Partial<ResourceFindings>): string {
   return explanationText(explain({ ...FINDINGS, ...changes }), plain);
 }
 
 export const reached = (changes: Partial<typeof REACHED>): Reached => ({ ...REACHED, ...changes });
 
-export function done(next: NextStep): StepEntry {
+export function done(next: TimelineNextStep): StepEntry {
   return {
     ...{ kind: 'step', atMs: ago(20), step: 'observe', summary: undefined, isLocal: true, attempts: 1 },
     end: { how: 'done', tookMs: 5, did: [], next, refusal: undefined },

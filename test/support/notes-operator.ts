@@ -61,7 +61,7 @@ function notesIn(kind: NoteKind) {
       if (isBeingDeleted)
         return observed
           ? next.do.erase('it is being deleted', observed.metadata.uid)
-          : next.released('it is erased');
+          : next.removeFinalizer('it is erased');
       if (!observed) return next.do.write('there is none');
       const { text } = observed['data'] as { readonly text?: string };
       if (text !== spec.text) return next.do.correct('its text is another', observed.metadata.uid);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { bareEnvironment, readiness, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
-import { linesOf, type ApiCall } from '../../testing/stack/audit-log.ts';
+import { auditLines, type ApiCall } from '../../testing/stack/audit-log.ts';
 import { PROGRAM } from './built.ts';
 import { spawnOperator } from '../../testing/stack/operator-process.ts';
 import { OPERATOR } from './service-accounts.ts';
@@ -103,7 +103,7 @@ function parseLine(line: string): LogEntry {
 /** The answered requests of the operator, or of another user, as the audit log has them, in their order. */
 export function apiCallsOf(who: 'operator' | `system:${string}`, auditLog: string): readonly ApiCall[] {
   const user = who === 'operator' ? userNameOf(OPERATOR) : who;
-  return linesOf(user, auditLog)
+  return auditLines(user, auditLog)
     .filter(({ stage }) => stage === 'ResponseComplete')
     .filter(({ requestReceivedTimestamp }) => Date.parse(requestReceivedTimestamp) >= FILE_BEGAN_MS);
 }

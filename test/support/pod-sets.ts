@@ -3,7 +3,7 @@ import type { Condition } from '../../src/controllers/condition.ts';
 import type { Observation } from '../../src/controllers/pod-set/decide.ts';
 import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
 import {
-  controllerReference,
+  podSetReference,
   labelsFor,
   podView,
   type Pod,
@@ -129,7 +129,7 @@ export function aPodOf(podSet: PodSetBuilder, name = 'web-pod-a'): OwnedPodBuild
       resourceVersion: '1',
       creationTimestamp: new Date(NOW_MS - 3_600_000).toISOString(),
       labels: labelsFor(metadata.name),
-      ownerReferences: [controllerReference(metadata)],
+      ownerReferences: [podSetReference(metadata)],
     },
     spec: { nodeName: `node-of-${name}` },
     status: {
@@ -162,7 +162,7 @@ export class OwnedPodBuilder {
 
   /** Of another controller. */
   foreign(): OwnedPodBuilder {
-    const controller = controllerReference({ name: 'other', uid: 'uid-of-other' });
+    const controller = podSetReference({ name: 'other', uid: 'uid-of-other' });
     return this.#withMetadata({
       ownerReferences: [{ ...controller, apiVersion: 'apps/v1', kind: 'ReplicaSet' }],
     });
@@ -171,12 +171,12 @@ export class OwnedPodBuilder {
   /** Of a PodSet of the same name that was there before. */
   ofAPredecessor(): OwnedPodBuilder {
     return this.#withMetadata({
-      ownerReferences: [controllerReference({ name: 'web', uid: 'uid-of-the-predecessor' })],
+      ownerReferences: [podSetReference({ name: 'web', uid: 'uid-of-the-predecessor' })],
     });
   }
 
   /** By these alone. */
-  ownedBy(...ownerReferences: readonly OwnerReference[]): OwnedPodBuilder {
+  controllerReference(...ownerReferences: readonly OwnerReference[]): OwnedPodBuilder {
     return this.#withMetadata({ ownerReferences });
   }
 

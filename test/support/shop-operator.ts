@@ -1,6 +1,6 @@
 import type { Controller } from '../../src/contract/controller.ts';
 import { converged } from '../../src/contract/decision.ts';
-import { operator } from '../../src/program/operator.ts';
+import { operatorProgram } from '../../src/program/operator.ts';
 import type { Program } from '../../src/program/program.ts';
 
 export const SHELVES = {
@@ -35,4 +35,4 @@ export const shopOperator: Program = {
   ],
 };
 
-if (import.meta.main) await operator(shopOperator).main();
+if (import.meta.main) await operatorProgram(shopOperator).main();

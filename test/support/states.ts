@@ -211,7 +211,7 @@ function* buildStates(): Iterable<State> {
     const old = `whose old binary stays since a Job is refused: ${message}`;
     yield state(old, STALLED, { build: rebuilt, refusal: refused });
   }
-  const podsRefused = { code: 'Refused', because: 'denied', advice: [] };
+  const podsRefused = { reason: 'Refused', message: 'denied', advice: [] };
   yield state('whose Pods are refused', STALLED, {
     jobs: [aJobView()],
     refusedPods: { 'job-1': podsRefused },

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/common';
 import type { coresdk, temporal } from '@temporalio/proto';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { StepResult } from '../../src/contract/decision.ts';
+import type { StepReport } from '../../src/contract/decision.ts';
 import { CHANGED_SIGNAL, type RunInput, type StepInput } from '../../src/contract/run.ts';
 
 type Job = coresdk.workflow_activation.IWorkflowActivationJob;
@@ -122,7 +122,7 @@ export class WorkflowInProcess {
   }
 
   /** The step that was called last ends. */
-  ends(result: StepResult, ...besides: readonly Job[]): Promise<readonly string[]> {
+  ends(result: StepReport, ...besides: readonly Job[]): Promise<readonly string[]> {
     return this.#resolves({ completed: { result: payloadOf(result) } }, besides);
   }
 

@@ -4,7 +4,7 @@ import type { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { randomBytes } from 'node:crypto';
 import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import type { Next, StepResult } from '../../src/contract/decision.ts';
+import type { NextInHistory, StepReport } from '../../src/contract/decision.ts';
 import { CHANGED_SIGNAL, type StepInput } from '../../src/contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
@@ -15,7 +15,7 @@ import { TestTemporal } from './temporal.ts';
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /** What a step activity does on one attempt. */
-export type Attempt = () => Promise<StepResult>;
+export type Attempt = () => Promise<StepReport>;
 
 /** The workflows, and the steps of each that the tests call: one that is brief and needs nothing else, and another. */
 export const WORKFLOWS = {
@@ -60,7 +60,11 @@ export class WorkflowWorld {
   }
 
   /** A run whose steps make these attempts, one after the other; the last for ever. */
-  async start(workflow: AnyWorkflow, first: Next, attempts: readonly Attempt[]): Promise<WorkflowRun> {
+  async start(
+    workflow: AnyWorkflow,
+    first: NextInHistory,
+    attempts: readonly Attempt[],
+  ): Promise<WorkflowRun> {
     const name = `r${randomBytes(4).toString('hex')}`;
     const ref = { controller: 'test', namespace: 'shop', name, uid: `uid-${name}` };
     const run = new WorkflowRun(this.#temporal.client, ref, attempts);
@@ -112,14 +116,14 @@ export class WorkflowRun {
     this.#attempts = attempts;
   }
 
-  async start(workflow: AnyWorkflow, taskQueue: string, first: Next): Promise<void> {
+  async start(workflow: AnyWorkflow, taskQueue: string, first: NextInHistory): Promise<void> {
     await this.#client.workflow.start(workflow, {
       ...startOptionsFor({ ref: this.ref, taskQueue, summary: 'a test' }),
       args: [{ ref: this.ref, reason: 'a test', first, resourceVersion: '7' }],
     });
   }
 
-  attempt(call: StepCall): Promise<StepResult> {
+  attempt(call: StepCall): Promise<StepReport> {
     const index = Math.min(this.calls.length, this.#attempts.length - 1);
     this.calls.push(call);
     const attempt = this.#attempts[index];
@@ -183,8 +187,8 @@ export function kindOf(event: HistoryEvent): string {
 }
 
 /** An attempt that goes on until the test lets it end. */
-export function anAttemptInProgress(): { readonly attempt: Attempt; end(result: StepResult): void } {
-  const ending: { resolve?: (result: StepResult) => void } = {};
-  const ended = new Promise<StepResult>((resolve) => (ending.resolve = resolve));
+export function anAttemptInProgress(): { readonly attempt: Attempt; end(result: StepReport): void } {
+  const ending: { resolve?: (result: StepReport) => void } = {};
+  const ended = new Promise<StepReport>((resolve) => (ending.resolve = resolve));
   return { attempt: () => ended, end: (result) => ending.resolve?.(result) };
 }

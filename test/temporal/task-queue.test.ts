@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { TaskQueuePollers, VersionStatus } from '../../src/contract/telemetry.ts';
+import type { PollerGauge, VersionStatus } from '../../src/contract/telemetry.ts';
 import type { WorkflowService } from '@temporalio/client';
 import {
   describeTaskQueue,
@@ -12,12 +12,12 @@ import { aRecordingLogger } from '../support/recording-logger.ts';
 
 const SOON_MS = 5_000;
 const MINUTE_MS = 60_000;
-const pollers = (count: number): readonly TaskQueuePollers[] => [
+const pollers = (count: number): readonly PollerGauge[] => [
   { taskQueue: 'ours', taskType: 'workflow', version: '', status: 'current', count },
 ];
 
 let asked: number;
-let answer: () => Promise<readonly TaskQueuePollers[]>;
+let answer: () => Promise<readonly PollerGauge[]>;
 let watch: TaskQueueWatch;
 
 beforeEach(() => {
@@ -48,7 +48,7 @@ it('asks soon, when the workers poll, then once a minute, as long as it leads', 
 });
 
 it('does not take the answer of an earlier term for one of this term', async () => {
-  let reply: (late: readonly TaskQueuePollers[]) => void = () => undefined;
+  let reply: (late: readonly PollerGauge[]) => void = () => undefined;
   answer = () => new Promise((resolve) => (reply = resolve));
   watch.lead();
   await jest.advanceTimersByTimeAsync(SOON_MS);

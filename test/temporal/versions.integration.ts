@@ -3,11 +3,11 @@ import { Client, type WorkflowHandle } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { converged, stalled, type Next, type StepResult } from '../../src/contract/decision.ts';
+import { converged, stalled, type NextInHistory, type StepReport } from '../../src/contract/decision.ts';
 import { CHANGED_SIGNAL, type RunInput, type StepInput } from '../../src/contract/run.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { workflowBundle, type WorkflowBundle } from '../../src/temporal/bundle.ts';
-import { promote, type Clock } from '../../src/temporal/promotion.ts';
+import { promote, type PromotionClock } from '../../src/temporal/promotion.ts';
 import { startOptionsFor } from '../../src/temporal/runs.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { TASK_KIND } from '../../src/temporal/task-queue.ts';
@@ -44,7 +44,7 @@ afterEach(() => world.end());
 afterAll(() => connection.close());
 
 /** What every step comes to, by the build id of the worker that it runs on. */
-type Work = (buildId: string) => Next;
+type Work = (buildId: string) => NextInHistory;
 
 const ends: Work = (buildId) => converged(`done by ${buildId}`);
 const stalls: Work = () => stalled(aCause('the test says so'));
@@ -68,7 +68,7 @@ class World {
 
   /** A worker of a version; `unversioned` has none. */
   async startWorker(buildId: string): Promise<void> {
-    const step = (input: StepInput): Promise<StepResult> => {
+    const step = (input: StepInput): Promise<StepReport> => {
       this.steps.push(input);
       return Promise.resolve({ did: [], next: this.work(buildId) });
     };
@@ -135,7 +135,7 @@ class World {
 }
 
 /** Two seconds of it are a tenth of a real one. */
-function aHastyClock(): Clock {
+function aHastyClock(): PromotionClock {
   let nowMs = 0;
   return {
     now: () => nowMs,

@@ -22,7 +22,7 @@ describe('decisions', () => {
 
   it('knows a resource that is being deleted', () => {
     expect(of({ isBeingDeleted: true }, undefined)).toEqual({
-      do: 'released',
+      do: 'removeFinalizer',
       because: 'no bucket is left',
     });
   });

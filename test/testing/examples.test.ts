@@ -3,7 +3,7 @@ import { DEPLOYMENTS, defineController } from 'durable-operator';
 import { bucket } from '../../examples/bucket/src/bucket.ts';
 import { migration } from '../../examples/migration/src/migration.ts';
 import { Website, website } from '../../examples/website/src/website.ts';
-import { explore, type AnyObject, type FetchAnswer, type Fetched } from '../../testing/index.ts';
+import { explore, type AnyObject, type FetchAnswer, type FetchRequest } from '../../testing/index.ts';
 
 // Its bounds are states. This is for what hangs.
 jest.setTimeout(900_000);
@@ -16,7 +16,7 @@ interface Stored {
 /** The store of the example, behind fetch. */
 const store = {
   buckets: {} as Record<string, Stored>,
-  fetch({ method, url, body }: Fetched): FetchAnswer {
+  fetch({ method, url, body }: FetchRequest): FetchAnswer {
     const id = url.slice(url.lastIndexOf('/') + 1);
     if (method === 'DELETE') Reflect.deleteProperty(this.buckets, id);
     if (method === 'PUT') {
@@ -73,8 +73,8 @@ describe('explore finds nothing wrong with the example', () => {
     const { explored } = await explore(bucket, {
       resource: { spec: {} },
       outside: store,
-      edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
-      others: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
+      userEdits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+      externalChanges: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
     });
     expect(explored).toContain('somebody deletes the resource');
   });
@@ -85,11 +85,11 @@ describe('explore finds nothing wrong with the example', () => {
       outside: {
         ...store,
         isAway: false,
-        fetch(asked: Fetched): FetchAnswer {
+        fetch(asked: FetchRequest): FetchAnswer {
           return this.isAway ? { status: 503 } : store.fetch.call(this, asked);
         },
       },
-      others: { 'the store goes away': ({ outside }) => (outside.isAway = true) },
+      externalChanges: { 'the store goes away': ({ outside }) => (outside.isAway = true) },
       happens: { 'the store is back': ({ outside }) => (outside.isAway = false) },
     });
     expect(explored).toContain('the store goes away');
@@ -98,8 +98,8 @@ describe('explore finds nothing wrong with the example', () => {
   it('of declared objects', async () => {
     const { explored } = await explore(website, {
       resource: { spec: { image: 'one' } },
-      edits: { 'another image is asked for': ({ spec }) => (spec.image = 'two') },
-      others: {
+      userEdits: { 'another image is asked for': ({ spec }) => (spec.image = 'two') },
+      externalChanges: {
         'somebody scales the Deployment': ({ objects }) => {
           const deployment = objects['deployments/example'];
           Object.assign(deployment?.['spec'] ?? {}, { replicas: 5 });
@@ -130,7 +130,7 @@ describe('explore finds nothing wrong with the example', () => {
         resource: {
           spec: { image: 'tools', backup: 'dump', migrate: 'up', verify: 'check', rollback: 'restore' },
         },
-        others: {
+        externalChanges: {
           'a Job fails': ({ objects }) => Object.values(objects).forEach((job) => end(job, 'Failed')),
         },
         happens: {

@@ -11,12 +11,12 @@ const resource = { spec: { versioned: false } };
 describe('explore', () => {
   it('finds nothing wrong with a bucket, whatever fails on the way', async () => {
     const explored = await explore(
-      (store: Store) => ({ ...bucketIn(store), poll: { every: '10m' } }),
+      (store: Store) => ({ ...bucketIn(store), pollInterval: '10m' }),
       {
         resource,
         outside: aStore(),
-        edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
-        others: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
+        userEdits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+        externalChanges: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
         finally: ({ resource: bucket, outside }) => [
           bucket && outside.buckets[bucket.metadata.uid] === undefined && 'the store has no bucket',
         ],
@@ -24,7 +24,7 @@ describe('explore', () => {
       { seconds: 300 },
     );
     expect(explored.explored).toEqual(expect.arrayContaining(['crash', 'versioning is turned on + linger']));
-    expect(explored.notExplored).toEqual([]);
+    expect(explored.unexplored).toEqual([]);
   });
 
   it('fails at the bound of states, and says what it left out', async () => {
@@ -36,9 +36,9 @@ describe('explore', () => {
 
   it('does not fail when the seconds are over that its author gives it, and says what is left', async () => {
     const bounds = { seconds: 0 };
-    const { explored, notExplored } = await explore(bucketIn, { resource, outside: aStore() }, bounds);
+    const { explored, unexplored } = await explore(bucketIn, { resource, outside: aStore() }, bounds);
     expect(explored).toEqual([]);
-    expect(notExplored).toEqual(
+    expect(unexplored).toEqual(
       expect.arrayContaining(['nothing', 'crash', 'somebody deletes the resource + crash']),
     );
   });

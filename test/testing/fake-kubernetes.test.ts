@@ -18,7 +18,7 @@ describe('fakeKubernetes', () => {
   });
 
   it('answers one request after the other as its script says', async () => {
-    const kubernetes = fakeKubernetes({ 'POST default/jobs': ['unavailable', 'taken'] });
+    const kubernetes = fakeKubernetes({ 'POST default/jobs': ['unavailable', 'already-exists'] });
     await expect(kubernetes.run(migration, start)).rejects.toMatchObject({ classification: 'unavailable' });
     await expect(kubernetes.run(migration, start)).rejects.toMatchObject({
       classification: 'already-exists',

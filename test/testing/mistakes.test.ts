@@ -26,7 +26,7 @@ type Mistake = readonly [what: string, change: Change, found: string | RegExp, s
 const SCENARIO: Scenario<BucketController, Fake> = {
   resource: { spec: { versioned: false } },
   outside: aStore(),
-  edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+  userEdits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
 };
 
 /** A bucket one of whose steps does something else. */
@@ -85,7 +85,9 @@ function aStoreWithIds(): Fake {
 const OF_DECISIONS: readonly Mistake[] = [
   [
     'a wait without a bound',
-    deciding(({ observed }, next) => (observed ? undefined : next.wait('the bucket', Infinity))),
+    deciding(({ observed }, next) =>
+      observed ? undefined : next.wait('the bucket', { recheckAfter: 'Infinity' }),
+    ),
     'it waits for the bucket without a bound',
   ],
   [
@@ -93,7 +95,7 @@ const OF_DECISIONS: readonly Mistake[] = [
     deciding(({ observed, nowMs, resource: { metadata, isBeingDeleted } }, next) => {
       const ageMs = nowMs - Date.parse(metadata.creationTimestamp ?? '');
       return observed && !isBeingDeleted && ageMs > 3_600_000
-        ? next.converged('it is old', { notReady: { code: 'Old', because: 'it is old', advice: [] } })
+        ? next.converged('it is old', { notReady: { reason: 'Old', message: 'it is old', advice: [] } })
         : undefined;
     }),
     'it decides by time alone: after a day it answers updateStatus',
@@ -184,7 +186,7 @@ const OF_STEPS: readonly Mistake[] = [
       status: ({ resource }) => resource.status,
     }),
     'it is not what it is where nothing fails on the way',
-    { edits: {} },
+    { userEdits: {} },
   ],
   [
     'a delete by name',
@@ -222,7 +224,7 @@ const OF_STORIES: readonly Mistake[] = [
       kube.create(JOBS, { ...A_JOB, metadata: { name: 'example-backup', namespace: 'default' } }),
     ),
     'not one story converges: in the end, provision fails, and is tried again and again',
-    { objects: { 'jobs/example-backup': A_JOB }, edits: {} },
+    { objects: { 'jobs/example-backup': A_JOB }, userEdits: {} },
   ],
 ];
 
@@ -253,8 +255,8 @@ const OF_OBSERVATIONS: readonly Mistake[] = [
   [
     'a change outside that no watch shows',
     () => ({}),
-    "nobody asks it again, since no watch shows changes outside: give it poll, such as { every: '10m' }",
-    { others: { 'the store loses it': ({ outside }) => (outside.buckets = {}) } },
+    "nobody asks it again, since no watch shows changes outside: give it a pollInterval, such as '10m'",
+    { externalChanges: { 'the store loses it': ({ outside }) => (outside.buckets = {}) } },
   ],
 ];
 
@@ -267,13 +269,15 @@ const OF_DELETIONS: readonly Mistake[] = [
   ],
   [
     'a release without a look',
-    deciding(({ resource }, next) => (resource.isBeingDeleted ? next.released('it is over') : undefined)),
+    deciding(({ resource }, next) =>
+      resource.isBeingDeleted ? next.removeFinalizer('it is over') : undefined,
+    ),
     'the resource is gone, and outside stays buckets: {"uid-of-example":{"versioned":false}}; the finalizer goes too early',
   ],
   [
     'a deletion that nobody decides',
     deciding(({ resource }, next) => (resource.isBeingDeleted ? next.converged('it is over') : undefined)),
-    'the resource is being deleted, and decide answers next.converged: only next.released lets go',
+    'the resource is being deleted, and decide answers next.converged: only next.removeFinalizer lets go',
   ],
 ];
 

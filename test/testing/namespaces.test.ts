@@ -17,7 +17,7 @@ const Notice = defineKind({
 const notice = defineController({
   name: 'notice',
   for: Notice,
-  references: [{ ...CONFIG_MAPS, of: () => [{ name: 'text', namespace: 'system' }] }],
+  references: [{ ...CONFIG_MAPS, names: () => [{ name: 'text', namespace: 'system' }] }],
   permissions: [allow(CONFIG_MAPS, ['get', 'create', 'patch'])],
   observe: ({ resource: { spec }, kube }) =>
     Promise.all(
@@ -72,7 +72,7 @@ describe('objects of several namespaces', () => {
           'configmaps/notice-board': { metadata: { namespace: 'system' } },
           'namespaces/shop': {},
         },
-        others: {
+        externalChanges: {
           'the text changes': ({ objects }) =>
             (objects['configmaps/system/text'] = {
               ...objects['configmaps/system/text'],

@@ -79,19 +79,22 @@ describe('explore finds nothing wrong with', () => {
 
 describe('a controller is asked again', () => {
   it.each([
-    ['an object that it refers to', { references: [{ ...CONFIG_MAPS, of: () => [{ name: 'settings' }] }] }],
+    [
+      'an object that it refers to',
+      { references: [{ ...CONFIG_MAPS, names: () => [{ name: 'settings' }] }] },
+    ],
     [
       'an object that belongs to it',
-      { owns: [{ ...CONFIG_MAPS, at: () => AT_SETTINGS, by: () => AT_BACKUP, view: sizeIn }] },
+      { owns: [{ ...CONFIG_MAPS, nameFor: () => AT_SETTINGS, ownerOf: () => AT_BACKUP, view: sizeIn }] },
     ],
-    ['what it polls', { poll: { every: '10m' } }],
+    ['what it polls', { pollInterval: '10m' }],
   ])('by a change of %s', async (_, asking) => {
     const { explored } = await explore(
       defineController({ ...SETTLED, ...asking } as typeof SETTLED),
       {
         resource: { spec: {} },
         objects: { 'configmaps/settings': { data: { size: '1' } } },
-        others: {
+        externalChanges: {
           'the size changes': ({ objects }) =>
             Object.assign(objects['configmaps/settings'] ?? {}, { data: {} }),
         },
@@ -109,7 +112,7 @@ describe('a resource has the defaults of its schema', () => {
     await explore(bucketIn, {
       resource: { spec: {} },
       outside: aStore(),
-      edits: {
+      userEdits: {
         'versioning is turned on': ({ spec }) => (spec.versioned = true),
         'nothing is said of it': ({ spec }) => Reflect.deleteProperty(spec, 'versioned'),
       },

@@ -28,7 +28,7 @@ function rollout(stageMs: number, last = 2) {
         return next.record('it begins', { stage: 0, since: now });
       const leftMs = Date.parse(since) + stageMs - nowMs;
       if (stage === last) return next.converged('it is over');
-      if (leftMs > 0) return next.wait(`stage ${stage}`, leftMs);
+      if (leftMs > 0) return next.wait(`stage ${stage}`, { recheckAfter: `${leftMs}ms` });
       return next.record('the stage is over', { stage: stage + 1, since: now });
     },
     status: ({ resource: { status } }) => status,
@@ -37,7 +37,7 @@ function rollout(stageMs: number, last = 2) {
 
 describe('time goes on', () => {
   it('until nothing is due, however many waits that takes', async () => {
-    const { notExplored } = await explore(
+    const { unexplored } = await explore(
       rollout(10_000),
       {
         resource: { spec: {} },
@@ -47,11 +47,11 @@ describe('time goes on', () => {
       },
       BOUNDS,
     );
-    expect(notExplored).toEqual([]);
+    expect(unexplored).toEqual([]);
   });
 
   it('while an answer is late: no wait is over before its end', async () => {
-    const { notExplored } = await explore(
+    const { unexplored } = await explore(
       rollout(120_000, 1),
       {
         resource: { spec: {} },
@@ -61,13 +61,14 @@ describe('time goes on', () => {
       },
       BOUNDS,
     );
-    expect(notExplored).toEqual([]);
+    expect(unexplored).toEqual([]);
   });
 
   it('without states of its own where nothing comes of it', async () => {
     const waiting: (readsClock: boolean) => Its = (readsClock) => ({
       ...rollout(0),
-      decide: (facts, next) => next.wait('the name to be known', readsClock && facts.nowMs < 0 ? 1 : 30_000),
+      decide: (facts, next) =>
+        next.wait('the name to be known', { recheckAfter: readsClock && facts.nowMs < 0 ? '1ms' : '30s' }),
     });
     expect(await statesOf(waiting(true))).toBe(await statesOf(waiting(false)));
   });
@@ -77,7 +78,7 @@ describe('time goes on', () => {
       ...rollout(0),
       decide({ resource: { status }, nowMs }, next) {
         const leftMs = status.since === undefined ? 0 : Date.parse(status.since) + 3_600_000 - nowMs;
-        if (leftMs > 0) return next.wait('the next hour', leftMs);
+        if (leftMs > 0) return next.wait('the next hour', { recheckAfter: `${leftMs}ms` });
         const stage = 1 - (status.stage ?? 0);
         return next.record('it rotates', { stage, since: new Date(nowMs).toISOString() });
       },
@@ -89,7 +90,7 @@ describe('time goes on', () => {
 type Its = ReturnType<typeof rollout>;
 
 async function statesOf(controller: Its): Promise<number> {
-  const { states, notExplored } = await explore(controller, { resource: { spec: {} } }, BOUNDS);
-  expect(notExplored).toEqual([]);
+  const { states, unexplored } = await explore(controller, { resource: { spec: {} } }, BOUNDS);
+  expect(unexplored).toEqual([]);
   return states;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { converged, stalled, waitFor, type Decision } from '../../src/contract/decision.ts';
+import { converged, stalled, waitFor, type NextStep } from '../../src/contract/decision.ts';
 import {
   afterChange,
   newsIn,
@@ -9,13 +9,20 @@ import {
 } from '../../src/watcher/evaluation.ts';
 import { aCause } from '../support/causes.ts';
 
-const CREATE: Decision = { do: 'createJob', because: 'no Job' };
-const REPORT: Decision = { do: 'updateStatus', because: 'the status is out of date' };
+const CREATE: NextStep = { do: 'createJob', because: 'no Job' };
+const REPORT: NextStep = { do: 'updateStatus', because: 'the status is out of date' };
 const WAIT = waitFor('Job build-web to end', 60_000);
-const held = (plan: string): Decision => ({
-  ...{ do: 'held', by: 'approval', because: 'awaiting approval', would: 'deletePods: too many', plan },
+const held = (plan: string): NextStep => ({
+  ...{
+    do: 'held',
+    by: 'approval',
+    reason: 'AwaitingApproval',
+    message: 'awaiting approval',
+    would: 'deletePods: too many',
+    plan,
+  },
 });
-const view = (decision: Decision, inputs = 'generation 1'): ViewState => ({ decision, inputs });
+const view = (decision: NextStep, inputs = 'generation 1'): ViewState => ({ decision, inputs });
 
 /** What a run knows that was started with the first view, after the watcher saw the others. */
 const after = (first: ViewState, ...others: readonly ViewState[]): Reported =>

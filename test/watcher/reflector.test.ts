@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { AudienceOptions } from '../../src/watcher/audience.ts';
-import type { Change, Projection } from '../../src/watcher/known-objects.ts';
+import type { ObjectChange, Projection } from '../../src/watcher/known-objects.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Reflector, type ReflectorOptions } from '../../src/watcher/reflector.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -38,7 +38,7 @@ let server: FakeApiServer;
 let pods: FakeCollection;
 let client: KubernetesClient;
 let log: ReturnType<typeof aRecordingLogger>;
-let changes: Change<PodProjection>[];
+let changes: ObjectChange<PodProjection>[];
 let reflector: Reflector;
 let items: ReadonlyMap<string, PodProjection>;
 
@@ -62,7 +62,7 @@ type Options = Partial<ReflectorOptions & AudienceOptions<PodProjection>>;
 function aReflector(options: Options = {}): Reflector {
   const backoff = { firstMs: 2, maxMs: 10 };
   const made = new Reflector({ client, path: '/api/v1/pods', log, backoff, ...options });
-  const onChange = (change: Change<PodProjection>) => changes.push(change);
+  const onChange = (change: ObjectChange<PodProjection>) => changes.push(change);
   items = made.join({ log, project: seePod, onChange, ...options });
   return made;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { next } from '../../src/watcher/request-machine.ts';
 import type { RequestState } from '../../src/watcher/request-state.ts';
-import { explore } from '../../testing/explorer/explorer.ts';
+import { exploreSystem } from '../../testing/explorer/explorer.ts';
 import { requestsIn } from '../support/explorer/requests.ts';
 import type { Scenario } from '../support/explorer/requests-state.ts';
 
@@ -64,7 +64,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 
 describe('no need is lost, no run is left over, and none is started in vain without backoff', () => {
   it.each(Object.entries(SCENARIOS))('%s', async (_, scenario) => {
-    const { ends, disturbances } = await explore(requestsIn(scenario), { statesMax: 60_000 });
+    const { ends, disturbances } = await exploreSystem(requestsIn(scenario), { statesMax: 60_000 });
     expect(ends).toBeGreaterThan(0);
     expect([...disturbances].sort()).toEqual(Object.keys(scenario.budget).sort());
   });
@@ -112,7 +112,7 @@ describe('the exploration finds what is wrong on purpose', () => {
   it.each(Object.entries(MISTAKES))('%s', async (_, [name, decide]) => {
     const scenario = SCENARIOS[name];
     if (scenario === undefined) throw new Error(`there is no scenario ${name}`);
-    await expect(explore(requestsIn({ ...scenario, decide }), { statesMax: 60_000 })).rejects.toThrow(
+    await expect(exploreSystem(requestsIn({ ...scenario, decide }), { statesMax: 60_000 })).rejects.toThrow(
       /^(?!there are more than)/,
     );
   });

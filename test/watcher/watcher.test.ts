@@ -244,7 +244,7 @@ describe('a start with many resources of an author', () => {
     const bucket = defineController({
       name: 'bucket',
       for: Bucket,
-      references: [{ ...SECRETS, of: () => [{ name: 'a' }] }],
+      references: [{ ...SECRETS, names: () => [{ name: 'a' }] }],
       steps: {},
       decide: (_, next) => next.converged('it is as specified'),
     });

@@ -5,10 +5,10 @@ import {
   stalled,
   waitFor,
   type Action,
-  type Next,
+  type NextInHistory,
   type Observe,
   type Step,
-  type StepResult,
+  type StepReport,
 } from '../../src/contract/decision.ts';
 import { FAILURE } from '../../src/contract/failures.ts';
 import {
@@ -38,17 +38,17 @@ export const stepsOf = (workflow: AnyWorkflow) => {
 
 const did = (what: string): readonly Action[] => [{ did: 'created', what }];
 const returns =
-  (next: Next, actions: readonly Action[] = []): Attempt =>
+  (next: NextInHistory, actions: readonly Action[] = []): Attempt =>
   () =>
     Promise.resolve({ did: actions, next });
-const finished = (what: string): StepResult => ({ did: did(what), next: converged('up to date') });
+const finished = (what: string): StepReport => ({ did: did(what), next: converged('up to date') });
 export const finishes =
   (what = 'it'): Attempt =>
   () =>
     Promise.resolve(finished(what));
 export const stalls: Attempt = returns(stalled(aCause('the name is too long')));
-const waits = (atMostMs: number): Attempt =>
-  returns(waitFor('Job build-web to end', atMostMs), did('Job build-web'));
+const waits = (recheckMs: number): Attempt =>
+  returns(waitFor('Job build-web to end', recheckMs), did('Job build-web'));
 
 const fails =
   (type: string, message: string, more: ApplicationFailureOptions = {}): Attempt =>
@@ -66,7 +66,7 @@ const neverEnds: Attempt = () => Context.current().cancelled;
 /** Drives one run to the point that makes the case; the run is over unless the name says that it waits. */
 export type Case = (world: WorkflowWorld, workflow: AnyWorkflow) => Promise<WorkflowRun>;
 type Given = (steps: ReturnType<typeof stepsOf>) => {
-  readonly first: Next;
+  readonly first: NextInHistory;
   readonly attempts: readonly Attempt[];
 };
 
@@ -104,7 +104,7 @@ const changed =
 
 /** A step that is in progress until after the change. */
 const changedInProgress =
-  (result: StepResult, attempt: Attempt): Case =>
+  (result: StepReport, attempt: Attempt): Case =>
   (world, workflow) => {
     const inProgress = anAttemptInProgress();
     const given: Given = ({ durable }) => ({ first: durable, attempts: [inProgress.attempt, attempt] });

@@ -6,11 +6,11 @@ import {
   stalled,
   waitFor,
   type Action,
-  type Next,
+  type NextInHistory,
   type Observe,
   type Refusal,
   type Step,
-  type StepResult,
+  type StepReport,
 } from '../../src/contract/decision.ts';
 import { FAILURE } from '../../src/contract/failures.ts';
 import type { RunInput } from '../../src/contract/run.ts';
@@ -28,9 +28,9 @@ const STATUS: Action = { did: 'updated', what: 'the status' };
 const REFUSAL: Refusal = { because: 'refused', message: 'the quota is used up' };
 const GRACE = 'timer of 500 ms: the resource changed: grace period for the attempt in progress';
 
-const start = (first: Next, more: Partial<RunInput> = {}) =>
+const start = (first: NextInHistory, more: Partial<RunInput> = {}) =>
   WorkflowInProcess.start({ ref: REF, reason: 'a test', first, ...more });
-const result = (next: Next, ...did: readonly Action[]): StepResult => ({ did, next });
+const result = (next: NextInHistory, ...did: readonly Action[]): StepReport => ({ did, next });
 const DONE = converged('up to date');
 const failure = (type: string, ...details: unknown[]) =>
   ApplicationFailure.create({ type, message: 'no', nonRetryable: true, details });
@@ -65,7 +65,7 @@ describe('a run', () => {
   it('fails where there is a bug, so that Temporal shows it', async () => {
     const [run] = await start(OBSERVE);
     const nothing: unknown = undefined;
-    await expect(run.ends(nothing as StepResult)).rejects.toThrow(TypeError);
+    await expect(run.ends(nothing as StepReport)).rejects.toThrow(TypeError);
   });
 });
 
@@ -283,7 +283,7 @@ describe('a stalled run', () => {
 });
 
 describe('a stalled run whose cause no watch shows', () => {
-  const next = stalled(aCause('the name is taken'), { atMostMs: 60_000 });
+  const next = stalled(aCause('the name is taken'), { recheckMs: 60_000 });
 
   it('checks again after a while', async () => {
     const [run] = await start(ADD);
@@ -302,10 +302,11 @@ describe('a stalled run whose cause no watch shows', () => {
 });
 
 describe('a run that is held', () => {
-  const held = (by: 'pause' | 'approval'): Next => ({
+  const held = (by: 'pause' | 'approval'): NextInHistory => ({
     do: 'held',
     by,
-    because: 'somebody asked for it',
+    reason: by === 'pause' ? 'Paused' : 'AwaitingApproval',
+    message: 'somebody asked for it',
     would: 'addPod: a Pod is missing',
   });
 
@@ -341,7 +342,7 @@ describe('a run that is held', () => {
     ]);
   });
 
-  it.each<[string, Next]>([
+  it.each<[string, NextInHistory]>([
     ['it went on in between', ADD],
     ['it waited in between', waitFor('a Pod', 1_000)],
     ['a person holds it for another reason', held('approval')],
@@ -404,7 +405,10 @@ describe('a Retry-After', () => {
 
 describe('a refusal', () => {
   const REPORT: Step = { do: 'report', because: 'refused' };
-  const refused = (next: Next, ...did: readonly Action[]) => ({ ...result(next, ...did), refusal: REFUSAL });
+  const refused = (next: NextInHistory, ...did: readonly Action[]) => ({
+    ...result(next, ...did),
+    refusal: REFUSAL,
+  });
 
   it('is told to all steps until the one that was refused has done something', async () => {
     const [run] = await start(ADD);

@@ -1,9 +1,15 @@
-import { isRest, reasonOf, type Next, type Stalled, type Wait } from '../../src/contract/decision.ts';
+import {
+  isRest,
+  reasonOf,
+  type NextInHistory,
+  type Stalled,
+  type Wait,
+} from '../../src/contract/decision.ts';
 import { observedLater, isMoreToDo } from './asked-again.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Machine } from './machine.ts';
-import { copyOf, type State } from './state.ts';
+import { copyOf, type WorldState } from './state.ts';
 import { renumbered, valueOf, type Datum } from './values.ts';
 
 /** How long nothing comes of a wait before it counts as endless. */
@@ -29,7 +35,7 @@ export class Ahead {
   }
 
   /** For how long the run waits until a look comes to something else; undefined: none does. */
-  async ofWait(state: State, uid: string, rest: Wait | Stalled): Promise<number | undefined> {
+  async ofWait(state: WorldState, uid: string, rest: Wait | Stalled): Promise<number | undefined> {
     const ahead = copyOf(state);
     let passedMs = 0;
     for (let looks = 0; passedMs < HORIZON_MS; looks += 1) {
@@ -45,13 +51,13 @@ export class Ahead {
   }
 
   /** After how long a poll finds something to do; undefined: never. */
-  async ofPolls(state: State): Promise<number | undefined> {
+  async ofPolls(state: WorldState): Promise<number | undefined> {
     const ref = this.#machine.watching.evaluate(state)?.ref;
     const [run] = Object.values(state.runs);
     if (ref === undefined || (run !== undefined && run.attempt !== null)) return undefined;
-    const rest = run && valueOf<Next>(run.next);
+    const rest = run && valueOf<NextInHistory>(run.next);
     // It looks by itself.
-    if (rest !== undefined && 'atMostMs' in rest) return undefined;
+    if (rest !== undefined && 'recheckMs' in rest) return undefined;
     for (const afterMs of run === undefined && this.#readsClock ? POLLS_MS : [0]) {
       const progress = await observedLater(this.#machine, state, { ref, afterMs });
       if (progress.at === 'failure' || isMoreToDo(progress, rest)) return this.#allowed(state, afterMs);
@@ -60,7 +66,7 @@ export class Ahead {
   }
 
   /** Time goes on: a rest that comes back later, and is as it was, is an end. */
-  pass(state: State, ms: number): void {
+  pass(state: WorldState, ms: number): void {
     if (ms > 0 && this.#readsClock)
       state.rested = [...state.rested, this.#numberOf(state)].sort((a, b) => a - b);
     state.clockMs += ms;
@@ -71,33 +77,33 @@ export class Ahead {
   }
 
   /** It would go on like that for ever. */
-  isBack(state: State): boolean {
+  isBack(state: WorldState): boolean {
     const { length } = state.rested;
     return length >= RESTS_MAX || (length > 0 && state.rested.includes(this.#numberOf(state)));
   }
 
-  #allowed(state: State, ms: number): number | undefined {
+  #allowed(state: WorldState, ms: number): number | undefined {
     return ms > 0 && this.#readsClock && this.isBack(state) ? undefined : ms;
   }
 
   /** A clock that nobody reads need not go on. */
-  #paceOf(ahead: State, uid: string, rest: Wait | Stalled): number {
+  #paceOf(ahead: WorldState, uid: string, rest: Wait | Stalled): number {
     const run = ahead.runs[uid];
     if (run === undefined) return 0;
-    const next = valueOf<Next>(run.next);
+    const next = valueOf<NextInHistory>(run.next);
     const current = isSame(next, rest) ? (next as Wait | Stalled) : rest;
     const isTimed = this.#readsClock || this.#machine.isAboutTime(ahead, run, current);
-    return isTimed ? (current.atMostMs ?? 0) : 0;
+    return isTimed ? (current.recheckMs ?? 0) : 0;
   }
 
   /** Whether a look comes to the same. */
-  async #restsAgain(ahead: State, uid: string, rest: Wait | Stalled): Promise<boolean> {
+  async #restsAgain(ahead: WorldState, uid: string, rest: Wait | Stalled): Promise<boolean> {
     const { running } = this.#machine;
     try {
       await this.#machine.waited(ahead, uid, rest, 0);
       for (let run = ahead.runs[uid]; run !== undefined; run = ahead.runs[uid]) {
         const { attempt, backoff, ref } = run;
-        if (attempt === null) return isSame(valueOf<Next>(run.next), rest);
+        if (attempt === null) return isSame(valueOf<NextInHistory>(run.next), rest);
         if (attempt.step !== 'observe' || backoff !== 'no') return false;
         const progress = await this.#machine.attempts.progressOf(ref, attempt);
         if (progress.at !== 'request' || this.#machine.isWrite(ahead, progress.request)) return false;
@@ -112,7 +118,7 @@ export class Ahead {
     }
   }
 
-  #numberOf(state: State): number {
+  #numberOf(state: WorldState): number {
     const ages = agesIn(state);
     const number = this.#rests.get(ages) ?? this.#rests.size;
     this.#rests.set(ages, number);
@@ -120,17 +126,17 @@ export class Ahead {
   }
 }
 
-function isSame(next: Next, rest: Wait | Stalled): boolean {
+function isSame(next: NextInHistory, rest: Wait | Stalled): boolean {
   if (!isRest(next) || next.do !== rest.do) return false;
   if (next.do === 'wait') return rest.do === 'wait' && next.for === rest.for;
-  return rest.do === 'stalled' && reasonOf(next) === rest.because;
+  return rest.do === 'stalled' && reasonOf(next) === rest.message;
 }
 
 const SINCE_WHEN = /"(?:lastTransitionTime|creationTimestamp)":"[^"]*"/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b\d{13}\b/g;
 
 /** The same text for states in which all is the same, and equally old. What the watcher has still to find out does not count. */
-function agesIn(state: State): string {
+function agesIn(state: WorldState): string {
   const nowMs = START_MS + state.clockMs;
   const objects = Object.entries(state.cluster).sort(([a], [b]) => (a < b ? -1 : 1));
   const runs = Object.values(state.runs).map(({ next }) => next);

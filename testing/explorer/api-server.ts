@@ -4,7 +4,7 @@ import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { Violation } from './explorer.ts';
-import { elsewhere, keyOf, type Cluster, type Created } from './cluster.ts';
+import { elsewhere, objectKey, type SimulatedCluster, type Created } from './cluster.ts';
 import { applied, createdBy } from './managed-fields.ts';
 
 /** The parts of a request that the server reads. */
@@ -13,16 +13,16 @@ export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' 
   readonly method: RequestOptions['method'] | 'CALL';
 }
 
-export type Answer = { readonly body: unknown } | { readonly failed: FailedAnswer };
+export type ServerAnswer = { readonly body: unknown } | { readonly failed: FailedAnswer };
 
 /** What is different about the objects of a type. */
 export interface ServedType extends ResourceType {
   /** Why an object is not accepted. */
-  refuse?(object: Created, cluster: Cluster): FailedAnswer | undefined;
+  refuse?(object: Created, cluster: SimulatedCluster): FailedAnswer | undefined;
   /** As it is stored once it is accepted. */
   stored?(object: Created): Created;
   /** Called with what a list shows. */
-  read?(objects: readonly KubernetesObject[], cluster: Cluster): void;
+  read?(objects: readonly KubernetesObject[], cluster: SimulatedCluster): void;
   /** Deletion is asked for, and somebody else ends it, as the kubelet does for Pods. */
   readonly goesSlowly?: true;
 }
@@ -48,7 +48,7 @@ export class ApiServer {
     this.#home = home;
   }
 
-  answer(cluster: Cluster, request: Request): Answer {
+  answer(cluster: SimulatedCluster, request: Request): ServerAnswer {
     const target = this.#targetOf(request.path);
     switch (request.method) {
       case 'GET':
@@ -76,14 +76,14 @@ export class ApiServer {
     if (type === undefined) throw new Error(`${plural} are not served`);
     return {
       type,
-      key: (its = name ?? '') => keyOf(type, its, elsewhere(this.#home, namespace)),
+      key: (its = name ?? '') => objectKey(type, its, elsewhere(this.#home, namespace)),
       ...(namespace !== undefined && { namespace }),
       ...(name !== undefined && { name }),
       ...(subresource !== undefined && { subresource }),
     };
   }
 
-  #patch(cluster: Cluster, target: Target, request: Request): Answer {
+  #patch(cluster: SimulatedCluster, target: Target, request: Request): ServerAnswer {
     const patch = asRecord(request.body);
     const { uid, resourceVersion, ...metadata } = asRecord(patch['metadata']);
     const object = cluster.get(target.key());
@@ -98,7 +98,7 @@ export class ApiServer {
     return { body: shown(body, request) };
   }
 
-  #delete(cluster: Cluster, target: Target, request: Request): Answer {
+  #delete(cluster: SimulatedCluster, target: Target, request: Request): ServerAnswer {
     const { preconditions = {}, propagationPolicy } = asRecord(request.body);
     const object = cluster.get(target.key());
     if (object === undefined) return notFound(target);
@@ -152,12 +152,12 @@ interface Target {
   readonly subresource?: string;
 }
 
-function get(cluster: Cluster, target: Target, request: Request): Answer {
+function get(cluster: SimulatedCluster, target: Target, request: Request): ServerAnswer {
   const object = cluster.get(target.key());
   return object === undefined ? notFound(target) : { body: shown(object, request) };
 }
 
-function list(cluster: Cluster, { type, namespace }: Target, request: Request): Answer {
+function list(cluster: SimulatedCluster, { type, namespace }: Target, request: Request): ServerAnswer {
   const items = cluster
     .list(type)
     .map(({ object }) => object)
@@ -167,7 +167,7 @@ function list(cluster: Cluster, { type, namespace }: Target, request: Request): 
   return { body: { metadata: {}, items: items.map((object) => shown(object, request)) } };
 }
 
-function create(cluster: Cluster, target: Target, request: Request): Answer {
+function create(cluster: SimulatedCluster, target: Target, request: Request): ServerAnswer {
   const { body, query } = request;
   const { type, namespace } = target;
   const asked = asRecord(body);
@@ -251,22 +251,30 @@ function appliesAs({ query = {} }: Request): string | undefined {
   return query['force'] === undefined ? undefined : String(query['fieldManager']);
 }
 
-function notFound(target: Target): Answer {
+function notFound(target: Target): ServerAnswer {
   return failed(404, 'NotFound', target);
 }
 
-function conflict(target: Target): Answer {
+function conflict(target: Target): ServerAnswer {
   return failed(409, 'Conflict', target);
 }
 
-function failed(status: number, reason: string, { type, name = '' }: Pick<Target, 'type' | 'name'>): Answer {
+function failed(
+  status: number,
+  reason: string,
+  { type, name = '' }: Pick<Target, 'type' | 'name'>,
+): ServerAnswer {
   return {
-    failed: refusal(status, { reason, message: `${reason} ${name}`, details: { name, kind: type.plural } }),
+    failed: statusAnswer(status, {
+      reason,
+      message: `${reason} ${name}`,
+      details: { name, kind: type.plural },
+    }),
   };
 }
 
 /** An answer with a Status. */
-export function refusal(code: number, status: object): FailedAnswer {
+export function statusAnswer(code: number, status: object): FailedAnswer {
   return { status: code, body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', code, ...status }) };
 }
 

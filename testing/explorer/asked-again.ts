@@ -1,23 +1,23 @@
-import { isRest, isStep, reasonOf, type Next } from '../../src/contract/decision.ts';
+import { isRest, isStep, reasonOf, type NextInHistory } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { receivedBy, type Attempt, type Progress } from './attempt.ts';
 import type { Machine } from './machine.ts';
-import { copyOf, type State } from './state.ts';
+import { copyOf, type WorldState } from './state.ts';
 import { valueOf } from './values.ts';
 
 /** After how long without a change it is asked again. */
 const LATER = { 'a minute': 60_000, 'an hour': 3_600_000, 'a day': 86_400_000, 'a month': 2_592_000_000 };
 
 /** What an author's controller would still do in the end, if somebody asked it. Nobody will. */
-export async function askedAgain(machine: Machine, state: State): Promise<readonly string[]> {
+export async function askedAgain(machine: Machine, state: WorldState): Promise<readonly string[]> {
   const ref = machine.watching.evaluate(state)?.ref;
   if (machine.world.outside === undefined || ref === undefined) return [];
   const [run] = Object.values(state.runs);
   // It is being tried again, with backoff.
   if (run !== undefined && run.attempt !== null) return [];
-  const rest = run && valueOf<Next>(run.next);
+  const rest = run && valueOf<NextInHistory>(run.next);
   // It looks by itself.
-  if (rest !== undefined && 'atMostMs' in rest) return [];
+  if (rest !== undefined && 'recheckMs' in rest) return [];
   const now = await observedLater(machine, state, { ref, afterMs: 0 });
   if (isMoreToDo(now, rest))
     return [`asked again, the controller answers ${answerOf(now)}; nobody asks it again${how(machine)}`];
@@ -26,7 +26,7 @@ export async function askedAgain(machine: Machine, state: State): Promise<readon
     const later = await observedLater(machine, state, { ref, afterMs });
     if (isMoreToDo(later, undefined))
       return [
-        `it decides by time alone: after ${when} it answers ${answerOf(later)}, and nobody asks it then; use next.wait(…, milliseconds), or poll`,
+        `it decides by time alone: after ${when} it answers ${answerOf(later)}, and nobody asks it then; use next.wait(…, { recheckAfter }), or pollInterval`,
       ];
   }
   return [];
@@ -34,10 +34,10 @@ export async function askedAgain(machine: Machine, state: State): Promise<readon
 
 function how({ world }: Machine): string {
   if (world.outside?.polls === true) return '';
-  return ", since no watch shows changes outside: give it poll, such as { every: '10m' }";
+  return ", since no watch shows changes outside: give it a pollInterval, such as '10m'";
 }
 
-export function isMoreToDo(progress: Progress, rest: Next | undefined): boolean {
+export function isMoreToDo(progress: Progress, rest: NextInHistory | undefined): boolean {
   if (progress.at !== 'end') return false;
   return progress.end.next.do !== (rest?.do ?? 'converged');
 }
@@ -51,7 +51,7 @@ function answerOf(progress: Progress): string {
 /** One step that only observes, in a copy of the state. */
 export async function observedLater(
   machine: Machine,
-  from: State,
+  from: WorldState,
   { ref, afterMs }: { readonly ref: ResourceRef; readonly afterMs: number },
 ): Promise<Progress> {
   const state = copyOf(from);

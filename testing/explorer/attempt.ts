@@ -2,11 +2,11 @@ import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
-import type { Known } from '../../activities/run-memory.ts';
+import type { KnownObservation } from '../../activities/run-memory.ts';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
-import { type Reconciler, type StepContext } from '../../activities/reconciler.ts';
-import type { Answer, Request } from './api-server.ts';
+import { type Reconciler, type AttemptContext } from '../../activities/reconciler.ts';
+import type { ServerAnswer, Request } from './api-server.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
@@ -41,7 +41,7 @@ export interface Attempt {
 
 /** What the server said, or that nobody knows. */
 export interface Received {
-  readonly answer: Answer | 'lost';
+  readonly answer: ServerAnswer | 'lost';
   /** After it, the time of the step is up. */
   readonly isLate?: true;
   /** As far as its process knows by then. */
@@ -62,9 +62,9 @@ export interface ExploringClient extends KubernetesClient {
   call(name: string, args: readonly unknown[]): Promise<unknown>;
 }
 
-export type StepActivity = (
+export type SimulatedActivity = (
   client: ExploringClient,
-  context: Omit<StepContext, 'superseded'>,
+  context: Omit<AttemptContext, 'superseded'>,
   attempt: { readonly step: string; readonly known: unknown },
 ) => Promise<StepEnd<unknown>>;
 
@@ -72,7 +72,7 @@ export type StepActivity = (
 export const LATE_MS = 60_000;
 
 /** The steps of a controller, under the annotations that all have in common: as they are, or with what is broken on purpose. */
-export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => StepActivity;
+export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => SimulatedActivity;
 
 export function activityOf<O, S extends Step, L extends Observe>(
   reconcilerFor: (client: ExploringClient) => Reconciler<O, S, L>,
@@ -83,17 +83,20 @@ export function activityOf<O, S extends Step, L extends Observe>(
       // It is given nothing but what it has made itself.
       const reconciler = broken(controlledReconciler(reconcilerFor(client), { client, options: {} }));
       // It is what a step of the same controller has left.
-      return new StepRun(reconciler, { ...context, superseded }).perform(step, known as Known | undefined);
+      return new StepRun(reconciler, { ...context, superseded }).perform(
+        step,
+        known as KnownObservation | undefined,
+      );
     };
 }
 
 export class Attempts {
-  readonly #activity: StepActivity;
+  readonly #activity: SimulatedActivity;
   readonly #progress = new Map<string, Progress>();
   /** The same, of attempts that were asked about before. */
   readonly #known = new WeakMap<Attempt, Progress>();
 
-  constructor(activity: StepActivity) {
+  constructor(activity: SimulatedActivity) {
     this.#activity = activity;
   }
 

@@ -1,8 +1,8 @@
 import type { Circumstances } from '../../src/contract/control.ts';
-import type { Decision } from '../../src/contract/decision.ts';
+import type { NextStep } from '../../src/contract/decision.ts';
 import type { Request } from './api-server.ts';
 import type { AnyReconciler } from './attempt.ts';
-import type { Cluster } from './cluster.ts';
+import type { SimulatedCluster } from './cluster.ts';
 import type { NewsRule } from './dispatching.ts';
 import type { RunRules } from './running.ts';
 
@@ -17,12 +17,12 @@ export interface Broken {
   /** How steps read and write. */
   readonly reconciler?: Partial<AnyReconciler>;
   /** What is sent to the server. */
-  readonly request?: (request: Request, cluster: Cluster) => Request;
+  readonly request?: (request: Request, cluster: SimulatedCluster) => Request;
   /** As if writes did not carry the version that they were decided from. */
   readonly ignoresVersions?: boolean;
 }
 
-export type Decide = (observation: unknown, nowMs: number, circumstances?: Circumstances) => Decision;
+export type Decide = (observation: unknown, nowMs: number, circumstances?: Circumstances) => NextStep;
 
 export function decidingAs<C extends { decide: Decide }>({ decide }: Broken, controller: C): C {
   if (decide === undefined) return controller;

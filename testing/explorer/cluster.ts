@@ -3,10 +3,14 @@ import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts'
 import { datumOf, valueOf, versionAfter, type Datum } from './values.ts';
 
 /** The objects that there are, by their keys: `pods/web`; outside of the home of the world, `pods/other-namespace/web`. */
-export type Objects = Record<string, Datum>;
+export type StoredObjects = Record<string, Datum>;
 
 /** @param elsewhere the namespace; undefined: it is at home, or has none */
-export function keyOf({ plural }: Pick<ResourceType, 'plural'>, name: string, elsewhere?: string): string {
+export function objectKey(
+  { plural }: Pick<ResourceType, 'plural'>,
+  name: string,
+  elsewhere?: string,
+): string {
   return elsewhere === undefined ? `${plural}/${name}` : `${plural}/${elsewhere}/${name}`;
 }
 
@@ -33,11 +37,11 @@ export interface ClusterOptions {
 }
 
 /** What the API server keeps. A change of an object gives it a new resourceVersion. */
-export class Cluster {
-  readonly #objects: Objects;
+export class SimulatedCluster {
+  readonly #objects: StoredObjects;
   readonly #options: ClusterOptions;
 
-  constructor(objects: Objects, options: ClusterOptions) {
+  constructor(objects: StoredObjects, options: ClusterOptions) {
     this.#objects = objects;
     this.#options = options;
   }
@@ -74,7 +78,7 @@ export class Cluster {
   /** A new object: what it lacks of metadata, the server gives it. */
   create(type: ResourceType, object: Created): KubernetesObject {
     const { name, uid = this.#options.freshUid() } = object.metadata;
-    const key = keyOf(type, name, elsewhere(this.#options.home, object.metadata.namespace));
+    const key = objectKey(type, name, elsewhere(this.#options.home, object.metadata.namespace));
     const metadata = {
       generation: 1,
       creationTimestamp: this.now,

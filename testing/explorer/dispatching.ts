@@ -1,10 +1,10 @@
-import { isRest, reasonOf, type Next } from '../../src/contract/decision.ts';
+import { isRest, reasonOf, type NextInHistory } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { afterChange, newsIn, reportedWith, type Reported } from '../../src/watcher/evaluation.ts';
 import { firstStep, isNeeded, type Evaluation } from '../../src/watcher/evaluation.ts';
-import type { Entry, Run, State } from './state.ts';
+import type { DispatcherEntry, SimulatedRun, WorldState } from './state.ts';
 import { datumOf } from './values.ts';
-import type { Watching } from './watch.ts';
+import type { WatcherModel } from './watch.ts';
 
 /** What the watcher goes by: its own, or one that is broken on purpose. */
 export interface NewsRule {
@@ -16,10 +16,10 @@ export interface NewsRule {
 export const NEWS: NewsRule = { newsIn, reportedWith, afterChange };
 
 /** What Temporal is asked for. */
-export interface RunRequest {
+export interface WorkflowRequest {
   readonly ref: ResourceRef;
   /** With which step a run begins; undefined: it is signalled alone. */
-  readonly first?: Next;
+  readonly first?: NextInHistory;
   readonly why: string;
   /** How many looks were asked for by then. */
   readonly look?: number;
@@ -30,16 +30,16 @@ export interface RunRequest {
  * that waits for a moment to pass.
  */
 export class Dispatching {
-  readonly #watching: Watching;
+  readonly #watching: WatcherModel;
   readonly #news: NewsRule;
 
-  constructor(watching: Watching, news: NewsRule) {
+  constructor(watching: WatcherModel, news: NewsRule) {
     this.#watching = watching;
     this.#news = news;
   }
 
   /** Asks what the view comes to. */
-  evaluate(state: State): void {
+  evaluate(state: WorldState): void {
     state.isViewNew = false;
     const evaluation = this.#watching.evaluate(state);
     if (evaluation === undefined) return;
@@ -48,11 +48,11 @@ export class Dispatching {
     else this.#isNotNeeded(state, ref);
   }
 
-  gone(state: State, ref: ResourceRef): void {
+  gone(state: WorldState, ref: ResourceRef): void {
     this.#isNotNeeded(state, ref);
   }
 
-  #isNeeded(state: State, evaluation: Evaluation): void {
+  #isNeeded(state: WorldState, evaluation: Evaluation): void {
     const entry = obtain(state, evaluation.ref);
     entry.notNeeded = false;
     entry.standing = false;
@@ -72,7 +72,7 @@ export class Dispatching {
     }
   }
 
-  #isNotNeeded(state: State, { uid }: ResourceRef): void {
+  #isNotNeeded(state: WorldState, { uid }: ResourceRef): void {
     const entry = state.entries[uid];
     if (entry === undefined) return;
     entry.standing = false;
@@ -83,7 +83,7 @@ export class Dispatching {
   }
 
   /** A step has found that its resource is converged: the run most likely ends. */
-  runEnded(state: State, { uid }: ResourceRef): void {
+  runEnded(state: WorldState, { uid }: ResourceRef): void {
     const entry = state.entries[uid];
     if (entry === undefined) return;
     if (entry.notNeeded) {
@@ -100,7 +100,7 @@ export class Dispatching {
   }
 
   /** Takes an entry out of the queue. @returns what is asked of Temporal, if anything */
-  dispatch(state: State, uid: string): RunRequest | undefined {
+  dispatch(state: WorldState, uid: string): WorkflowRequest | undefined {
     const entry = state.entries[uid];
     if (entry === undefined) return undefined;
     entry.queued = 'no';
@@ -119,13 +119,17 @@ export class Dispatching {
   }
 
   /** Temporal has answered. */
-  requested(state: State, { look }: RunRequest): void {
+  requested(state: WorldState, { look }: WorkflowRequest): void {
     if (look === undefined || state.look.done >= state.look.count) return;
     this.#watching.looked(state, look);
     state.isViewNew = true;
   }
 
-  #signalNotNeeded(state: State, entry: Entry, evaluation: Evaluation | undefined): RunRequest | undefined {
+  #signalNotNeeded(
+    state: WorldState,
+    entry: DispatcherEntry,
+    evaluation: Evaluation | undefined,
+  ): WorkflowRequest | undefined {
     if (entry.run === 'unknown') return undefined;
     const { uid } = entry.ref;
     entry.notNeeded = true;
@@ -136,22 +140,22 @@ export class Dispatching {
   }
 
   /** Temporal has not answered: it is asked again. @param before the entry as it was then */
-  failed(state: State, { ref, run, touched }: Entry): void {
+  failed(state: WorldState, { ref, run, touched }: DispatcherEntry): void {
     const entry = obtain(state, ref);
     Object.assign(entry, { run, touched, reported: null, notNeeded: false });
     enqueue(entry, 'later');
   }
 
   /** A step has stood in the view for long. */
-  standsStill(entry: Entry): void {
+  standsStill(entry: DispatcherEntry): void {
     entry.standing = false;
     entry.reported = null;
     enqueue(entry, 'now');
   }
 
   /** Whether a list of the open runs would show something that is not known. */
-  wouldSweep(state: State): boolean {
-    const isGone = ({ ref, queued }: Entry) => !(ref.uid in state.runs) && queued === 'no';
+  wouldSweep(state: WorldState): boolean {
+    const isGone = ({ ref, queued }: DispatcherEntry) => !(ref.uid in state.runs) && queued === 'no';
     return (
       Object.values(state.entries).some(isGone) ||
       Object.values(state.runs).some((run) => this.#isIdle(state, run))
@@ -159,7 +163,7 @@ export class Dispatching {
   }
 
   /** Compares what is known with the open runs. */
-  sweep(state: State): void {
+  sweep(state: WorldState): void {
     for (const entry of Object.values(state.entries)) {
       if (!(entry.ref.uid in state.runs) && entry.queued === 'no') this.#hasEnded(state, entry);
     }
@@ -176,24 +180,24 @@ export class Dispatching {
   }
 
   /** An open run that is not needed, and was not signalled that. */
-  #isIdle(state: State, { ref }: Run): boolean {
+  #isIdle(state: WorldState, { ref }: SimulatedRun): boolean {
     const isSignalled = state.entries[ref.uid]?.notNeeded ?? false;
     return !isSignalled && !isNeeded(this.#find(state, ref));
   }
 
-  #hasEnded(state: State, entry: Entry): void {
+  #hasEnded(state: WorldState, entry: DispatcherEntry): void {
     forgetRun(entry);
     if (isNeeded(this.#find(state, entry.ref))) enqueue(entry, 'now');
     else forget(state, entry);
   }
 
-  #find(state: State, { uid }: ResourceRef): Evaluation | undefined {
+  #find(state: WorldState, { uid }: ResourceRef): Evaluation | undefined {
     const evaluation = this.#watching.evaluate(state);
     return evaluation?.ref.uid === uid ? evaluation : undefined;
   }
 }
 
-function obtain(state: State, ref: ResourceRef): Entry {
+function obtain(state: WorldState, ref: ResourceRef): DispatcherEntry {
   return (state.entries[ref.uid] ??= {
     ref,
     reported: null,
@@ -207,19 +211,19 @@ function obtain(state: State, ref: ResourceRef): Entry {
   });
 }
 
-function enqueue(entry: Entry, when: 'now' | 'later'): void {
+function enqueue(entry: DispatcherEntry, when: 'now' | 'later'): void {
   if (entry.queued !== 'now') entry.queued = when;
 }
 
-function forget(state: State, { ref }: Entry): void {
+function forget(state: WorldState, { ref }: DispatcherEntry): void {
   Reflect.deleteProperty(state.entries, ref.uid);
 }
 
-function forgetIdle(state: State, entry: Entry): void {
+function forgetIdle(state: WorldState, entry: DispatcherEntry): void {
   if (entry.queued === 'no') forget(state, entry);
 }
 
-function forgetRun(entry: Entry): void {
+function forgetRun(entry: DispatcherEntry): void {
   entry.run = 'unknown';
   entry.reported = null;
   entry.touched = false;

@@ -62,7 +62,7 @@ const STATES_MAX = 400_000;
  * @throws Violation with the way to where that is not so
  * @throws Unfinished where there is more than that
  */
-export async function explore(system: System, limits: Limits = {}): Promise<Explored> {
+export async function exploreSystem(system: System, limits: Limits = {}): Promise<Explored> {
   return new Exploration(system, limits).run();
 }
 

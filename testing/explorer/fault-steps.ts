@@ -3,8 +3,8 @@ import type { Attempt } from './attempt.ts';
 import type { Machine } from './machine.ts';
 import type { PromptSteps } from './prompt-steps.ts';
 import type { Fault } from './scenario.ts';
-import type { Run, State } from './state.ts';
-import { fault, type Step } from './step.ts';
+import type { SimulatedRun, WorldState } from './state.ts';
+import { fault, type PossibleStep } from './step.ts';
 import { listedInstead } from './watch.ts';
 
 /** More than follow one after the other until a run has found out what its watcher has missed. */
@@ -23,7 +23,7 @@ export class FaultSteps {
     this.#prompt = prompt;
   }
 
-  async in(state: State, name: Fault): Promise<readonly Step[]> {
+  async in(state: WorldState, name: Fault): Promise<readonly PossibleStep[]> {
     switch (name) {
       case 'restart':
         return [fault('restart', 'the watcher is killed', (it) => this.#machine.watcherStarts(it))];
@@ -51,15 +51,15 @@ export class FaultSteps {
     }
   }
 
-  async #outagesIn(state: State): Promise<readonly Step[]> {
+  async #outagesIn(state: WorldState): Promise<readonly PossibleStep[]> {
     const isAnythingPrompt = (await this.#prompt.in(state)).length > 0;
     return Object.entries(state.entries).flatMap(([uid, { queued }]) =>
       queued === 'now' || (queued === 'later' && !isAnythingPrompt) ? this.#outages(uid) : [],
     );
   }
 
-  #outages(uid: string): Step[] {
-    const unanswered = async (state: State, isMade: boolean) => {
+  #outages(uid: string): PossibleStep[] {
+    const unanswered = async (state: WorldState, isMade: boolean) => {
       const before = structuredClone(state.entries[uid]);
       const request = this.#machine.dispatching.dispatch(state, uid);
       if (before === undefined || request === undefined) return;
@@ -74,7 +74,7 @@ export class FaultSteps {
     ];
   }
 
-  #relist(name: string): Step {
+  #relist(name: string): PossibleStep {
     return fault('relist', `the watch of ${name} breaks, and lists again`, (state) => {
       const watch = state.watches[name];
       if (watch === undefined) return;
@@ -84,8 +84,8 @@ export class FaultSteps {
     });
   }
 
-  async #atRequests(state: State): Promise<readonly Step[]> {
-    const steps: Step[] = [];
+  async #atRequests(state: WorldState): Promise<readonly PossibleStep[]> {
+    const steps: PossibleStep[] = [];
     for (const run of Object.values(state.runs)) {
       const { attempt, ref } = run;
       if (attempt === null || run.backoff !== 'no') continue;
@@ -101,12 +101,12 @@ export class FaultSteps {
 
   #faultsAt(
     request: Request,
-    { ref: { uid } }: Run,
+    { ref: { uid } }: SimulatedRun,
     { step: name, known, answers, isWrite }: Asking,
-  ): Step[] {
+  ): PossibleStep[] {
     const words = `${name}: ${wordsOf(request)}`;
     const running = this.#machine.running;
-    const lose = (state: State, isMade: boolean) => {
+    const lose = (state: WorldState, isMade: boolean) => {
       const run = state.runs[uid];
       if (run?.attempt == null) return undefined;
       if (isMade) this.#machine.serve(state, request);

@@ -1,5 +1,5 @@
-import { isQuiet, type Step } from './step.ts';
-import { copyOf, sort, type State } from './state.ts';
+import { isQuiet, type PossibleStep } from './step.ts';
+import { copyOf, sort, type WorldState } from './state.ts';
 import { renumbered } from './values.ts';
 
 /** Something that may happen in a state. It is made once: then the state after it is known by its number. */
@@ -9,7 +9,7 @@ export class Edge {
   readonly fault: string | undefined;
   #to: number | (() => Promise<number>);
 
-  constructor({ what, step, fault }: Step, make: () => Promise<number>) {
+  constructor({ what, step, fault }: PossibleStep, make: () => Promise<number>) {
     this.what = what;
     this.step = step;
     this.fault = fault;
@@ -30,7 +30,7 @@ interface Node {
   /** The same for states that differ only in numbers that the server gave, or in the order of their objects. */
   readonly text: string;
   /** Until it is looked at: it need not be read from its text. */
-  state: State | undefined;
+  state: WorldState | undefined;
   readonly edges: Edges;
 }
 
@@ -42,9 +42,9 @@ export class Graph {
   readonly #numbers = new Map<string, number>();
   readonly #nodes: Node[] = [];
   /** The one that was looked at last. */
-  #last: { readonly number: number; readonly state: State } | undefined;
+  #last: { readonly number: number; readonly state: WorldState } | undefined;
 
-  numberOf(state: State): number {
+  numberOf(state: WorldState): number {
     sort(state);
     const given = JSON.stringify(state);
     const text = renumbered(given);
@@ -57,10 +57,10 @@ export class Graph {
   }
 
   /** Not to be changed. */
-  stateOf(number: number): State {
+  stateOf(number: number): WorldState {
     if (this.#last?.number === number) return this.#last.state;
     const node = this.#nodeOf(number);
-    const state = node.state ?? (JSON.parse(node.text) as State);
+    const state = node.state ?? (JSON.parse(node.text) as WorldState);
     node.state = undefined;
     this.#last = { number, state };
     return state;
@@ -70,7 +70,7 @@ export class Graph {
   async edges(
     number: number,
     name: string,
-    find: (state: State) => Promise<readonly Step[]>,
+    find: (state: WorldState) => Promise<readonly PossibleStep[]>,
   ): Promise<readonly Edge[]> {
     const { edges } = this.#nodeOf(number);
     const known = edges.get(name);
@@ -87,7 +87,7 @@ export class Graph {
     for (const { edges } of this.#nodes) edges.clear();
   }
 
-  async #after(before: State, { apply }: Step): Promise<number> {
+  async #after(before: WorldState, { apply }: PossibleStep): Promise<number> {
     const state = copyOf(before);
     await apply(state);
     state.isUndisturbed ||= isQuiet(state);

@@ -1,10 +1,10 @@
 import { ApiServer, wordsOf, type Request } from './api-server.ts';
 import { isWrite } from './attempt.ts';
 import type { Broken } from './broken.ts';
-import type { Cluster } from './cluster.ts';
+import type { SimulatedCluster } from './cluster.ts';
 import { Violation } from './explorer.ts';
-import { isPaused } from './people.ts';
-import type { State } from './state.ts';
+import { isPaused } from '../../src/contract/control.ts';
+import type { WorldState } from './state.ts';
 import type { World } from './world.ts';
 
 /** The API server, which finds a rule broken where it would accept what the operator must not write. */
@@ -23,7 +23,7 @@ export class JudgedServer {
   }
 
   /** @throws Violation */
-  serve(state: State, cluster: Cluster, asked: Request, { isLate = false } = {}) {
+  serve(state: WorldState, cluster: SimulatedCluster, asked: Request, { isLate = false } = {}) {
     const request = this.#sent(asked, cluster);
     const outside = this.#world.outside?.serve(request, cluster);
     if (outside !== undefined) return outside;
@@ -48,14 +48,14 @@ export class JudgedServer {
     if (this.#world.outside === undefined) throw new Violation(`${wordsOf(request)} changes nothing`);
   }
 
-  #countApproved(state: State, request: Request): void {
+  #countApproved(state: WorldState, request: Request): void {
     if (state.approved === null) return;
     state.approved -= 1;
     if (state.approved < 0) throw new Violation(`${wordsOf(request)}: nobody has approved that much`);
   }
 
   /** Writes carry what they were decided from. @returns what this world does not allow, should it be done */
-  #violation(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined {
+  #violation(request: Request, cluster: SimulatedCluster, isUndisturbed: boolean): string | undefined {
     const { metadata, preconditions } = request.body as Body;
     const isConditional =
       request.method === 'POST' ||
@@ -72,7 +72,7 @@ export class JudgedServer {
   }
 
   /** A write of the resource itself is about the version that has the annotation. */
-  #writtenWhilePaused(request: Request, cluster: Cluster): string | undefined {
+  #writtenWhilePaused(request: Request, cluster: SimulatedCluster): string | undefined {
     const object = cluster.get(this.#key);
     if (this.#server.keyOf(request) !== this.#key || request.path.endsWith('/status')) return undefined;
     if (object === undefined || !isPaused(object) || object.metadata.deletionTimestamp !== undefined)

@@ -1,20 +1,20 @@
 import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
 import { controlled } from '../../src/controllers/control/controlled.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
-import type { Answer, Request } from './api-server.ts';
+import type { ServerAnswer, Request } from './api-server.ts';
 import { Attempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
-import { Cluster, keyOf } from './cluster.ts';
-import { Dispatching, NEWS, type RunRequest } from './dispatching.ts';
+import { SimulatedCluster, objectKey } from './cluster.ts';
+import { Dispatching, NEWS, type WorkflowRequest } from './dispatching.ts';
 import { Violation } from './explorer.ts';
 import { guarded } from './guarded.ts';
 import { JudgedServer } from './judged-server.ts';
-import { isPaused } from './people.ts';
-import { noteChange, Running, RUN_RULES } from './running.ts';
+import { isPaused } from '../../src/contract/control.ts';
+import { noteChange, RunsModel, RUN_RULES } from './running.ts';
 import type { Conditions } from './scenario.ts';
-import type { Run, State } from './state.ts';
+import type { SimulatedRun, WorldState } from './state.ts';
 import { freshUid } from './values.ts';
-import { Watching } from './watch.ts';
+import { WatcherModel } from './watch.ts';
 import type { World } from './world.ts';
 
 /** How long a run that a person holds waits before it looks by itself. */
@@ -23,9 +23,9 @@ const HELD_LOOK_MS = 30_000;
 /** The watcher, the runs and the API server together: what each step of an exploration changes in a state. */
 export class Machine {
   readonly world: World;
-  readonly watching: Watching;
+  readonly watching: WatcherModel;
   readonly dispatching: Dispatching;
-  readonly running: Running;
+  readonly running: RunsModel;
   readonly attempts: Attempts;
   /** Of the resource. */
   readonly key: string;
@@ -39,13 +39,13 @@ export class Machine {
     this.#isOne = processes !== 'two';
     this.#showsAtOnce = delivery === 'at once';
     this.#server = new JudgedServer(world, this.key, broken);
-    this.watching = new Watching(decidingAs(broken, controlled(world.controller, {})), {
+    this.watching = new WatcherModel(decidingAs(broken, controlled(world.controller, {})), {
       delivery,
       namespaces: world.watchesNamespaces === true,
     });
     this.dispatching = new Dispatching(this.watching, { ...NEWS, ...broken.news });
     this.attempts = new Attempts(world.activity((its) => guarded(reconcilingAs(broken, its))));
-    this.running = new Running(
+    this.running = new RunsModel(
       this.attempts,
       { ...RUN_RULES, ...broken.run },
       {
@@ -62,7 +62,7 @@ export class Machine {
   }
 
   /** The watcher starts: it knows of no run, lists everything, and then lists the open runs. */
-  watcherStarts(state: State): void {
+  watcherStarts(state: WorldState): void {
     state.watches = this.watching.listed(state.cluster);
     state.look = this.watching.lookAfterList(state.watches);
     state.order = [];
@@ -72,7 +72,7 @@ export class Machine {
   }
 
   /** The watch of this type shows what it has to show next. */
-  show(state: State, name: string): void {
+  show(state: WorldState, name: string): void {
     const shown = this.watching.deliver(state, name);
     if (shown.isByOthers) state.hasNews = true;
     if (shown.what === 'nothing') return;
@@ -87,7 +87,7 @@ export class Machine {
   }
 
   /** The watcher starts or signals the run whose turn it is. */
-  async dispatch(state: State, uid: string): Promise<void> {
+  async dispatch(state: WorldState, uid: string): Promise<void> {
     const request = this.dispatching.dispatch(state, uid);
     if (!this.#isOne) state.seeds = {};
     if (request === undefined) return;
@@ -96,7 +96,7 @@ export class Machine {
   }
 
   /** A start or a signal reaches Temporal. */
-  async request(state: State, { ref, first, why }: RunRequest): Promise<void> {
+  async request(state: WorldState, { ref, first, why }: WorkflowRequest): Promise<void> {
     countRequest(state, why);
     if (ref.uid in state.runs) {
       await this.running.signal(state, ref.uid);
@@ -104,7 +104,7 @@ export class Machine {
   }
 
   /** The server does as it is asked, and the run's attempt gets its answer. */
-  answer(state: State, uid: string, request: Request, how: Partial<Received>): void {
+  answer(state: WorldState, uid: string, request: Request, how: Partial<Received>): void {
     const run = state.runs[uid];
     if (run?.attempt == null) return;
     const answer = this.serve(state, request);
@@ -114,23 +114,23 @@ export class Machine {
   }
 
   /** The attempt, once it has received this. */
-  received(state: State, attempt: Attempt, received: Received): Attempt {
+  received(state: WorldState, attempt: Attempt, received: Received): Attempt {
     return receivedBy(attempt, this.running.received(state, received));
   }
 
   /** What the server answers. @throws Violation */
-  serve(state: State, request: Request, how?: { readonly isLate: boolean }): Answer {
+  serve(state: WorldState, request: Request, how?: { readonly isLate: boolean }): ServerAnswer {
     return this.#server.serve(state, this.clusterOf(state), request, how);
   }
 
   /** Whether the request would change something in this state. */
-  isWrite(state: State, request: Request): boolean {
+  isWrite(state: WorldState, request: Request): boolean {
     if (request.method !== 'CALL') return isWrite(request);
     return this.world.outside?.isWrite(request, this.clusterOf(state)) ?? false;
   }
 
   /** A backoff is over. */
-  async tryAgain(state: State, uid: string): Promise<void> {
+  async tryAgain(state: WorldState, uid: string): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
     run.backoff = 'no';
@@ -139,7 +139,7 @@ export class Machine {
 
   /** A wait is over without a signal. */
   async waited(
-    state: State,
+    state: WorldState,
     uid: string,
     rest: Wait | Held | Stalled,
     passedMs = this.#waitOf(rest),
@@ -156,19 +156,19 @@ export class Machine {
 
   #waitOf(rest: Wait | Held | Stalled): number {
     if (this.world.outside?.readsClock() === false) return 0;
-    return rest.do === 'held' ? HELD_LOOK_MS : (rest.atMostMs ?? 0);
+    return rest.do === 'held' ? HELD_LOOK_MS : (rest.recheckMs ?? 0);
   }
 
   /** Whether the wait ends because its time is over, and not because something changes. */
-  isAboutTime(state: State, { unknownUntilMs }: Run, rest: Wait | Held | Stalled): boolean {
+  isAboutTime(state: WorldState, { unknownUntilMs }: SimulatedRun, rest: Wait | Held | Stalled): boolean {
     if (rest.do === 'held') return false;
     // The library's own wait, until no attempt may take effect any more.
-    if (this.world.outside !== undefined) return rest.atMostMs === unknownUntilMs - state.clockMs;
+    if (this.world.outside !== undefined) return rest.recheckMs === unknownUntilMs - state.clockMs;
     return this.world.isAboutTime?.(rest, this.clusterOf(state)) ?? false;
   }
 
   /** Temporal gives up an attempt, which goes on nevertheless. */
-  async giveUp(state: State, uid: string): Promise<void> {
+  async giveUp(state: WorldState, uid: string): Promise<void> {
     const run = state.runs[uid];
     if (run?.attempt == null || state.ghost !== null) return;
     // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
@@ -179,7 +179,7 @@ export class Machine {
   }
 
   /** As far as the process of the worker knows. */
-  isNamespacePaused(state: State): boolean {
+  isNamespacePaused(state: WorldState): boolean {
     if (this.world.watchesNamespaces !== true) return false;
     // A process that watches decides from what the watch shows; one that only works reads it.
     if (this.#isOne) return this.watching.isNamespacePaused(state.watches);
@@ -189,8 +189,8 @@ export class Machine {
   }
 
   /** The objects of this state: what changes them is noted for the watches. */
-  clusterOf(state: State): Cluster {
-    return new Cluster(state.cluster, {
+  clusterOf(state: WorldState): SimulatedCluster {
+    return new SimulatedCluster(state.cluster, {
       clockMs: state.clockMs,
       home: this.world.home,
       isReferred: (key) => this.watching.isReferred(key),
@@ -205,10 +205,10 @@ export class Machine {
 
 function keyOfPrimary({ controller: { primary }, objects }: World): string {
   const [, object] = objects.find(([{ plural }]) => plural === primary.type.plural) ?? [];
-  return keyOf(primary.type, object?.metadata.name ?? '');
+  return objectKey(primary.type, object?.metadata.name ?? '');
 }
 
-function countRequest(state: State, why: string): void {
+function countRequest(state: WorldState, why: string): void {
   if (state.hasNews === false)
     throw new Violation(`a start or signal that no change by others has called for: ${why}`);
   if (state.hasNews !== null) state.hasNews = false;

@@ -4,7 +4,7 @@ import {
   PAUSED,
   type Condition,
 } from '../../src/contract/control.ts';
-import { isRest, type Held, type Next } from '../../src/contract/decision.ts';
+import { isRest, type Held, type NextInHistory } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Ahead } from './ahead.ts';
 import { wordsOf } from './api-server.ts';
@@ -16,20 +16,20 @@ import { Graph, type Edge } from './graph.ts';
 import { Machine } from './machine.ts';
 import { atTheEnd, countIn, movesOfPeople, PEOPLE, type PeoplesMove } from './people.ts';
 import { PromptSteps } from './prompt-steps.ts';
-import { checkNames, FAULTS, type Conditions, type Disturbed, type Scenario } from './scenario.ts';
+import { checkNames, FAULTS, type Conditions, type Disturbed, type WorldScenario } from './scenario.ts';
 import { SlowSteps } from './slow-steps.ts';
-import type { Run, State } from './state.ts';
-import { disturbing, fallsBehind, resumes, step, type Step } from './step.ts';
+import type { SimulatedRun, WorldState } from './state.ts';
+import { disturbing, fallsBehind, resumes, step, type PossibleStep } from './step.ts';
 import { valueOf } from './values.ts';
 import type { World } from './world.ts';
 
 /** An operator with one controller in a small cluster: all that may happen to it. */
-export function operatorIn(world: World, scenario: Scenario, broken?: Broken): System {
-  return new Operator(world, scenario, broken).disturbed(scenario);
+export function operatorIn(world: World, scenario: WorldScenario, broken?: Broken): System {
+  return new OperatorModel(world, scenario, broken).disturbed(scenario);
 }
 
 /** What is found out about a state once serves whatever is explored of the same operator. */
-export class Operator {
+export class OperatorModel {
   readonly #world: World;
   readonly #countsSignals: boolean;
   readonly #machine: Machine;
@@ -65,7 +65,7 @@ export class Operator {
   }
 
   #start(slowness: number): number {
-    const state: State = {
+    const state: WorldState = {
       cluster: {},
       clockMs: 0,
       watches: {},
@@ -114,7 +114,7 @@ export class Operator {
   }
 
   /** What may happen where nobody disturbs; and what disturbs by when it happens. */
-  async #goingOn(state: State, { isOrdered, readsAtOnce }: Order): Promise<readonly Step[]> {
+  async #goingOn(state: WorldState, { isOrdered, readsAtOnce }: Order): Promise<readonly PossibleStep[]> {
     const prompt = await this.#prompt.in(state, { readsAtOnce });
     const lingering = this.#lingering(state);
     if (!isOrdered) return [...prompt, ...(await this.#later(state, prompt.length === 0)), ...lingering];
@@ -126,13 +126,13 @@ export class Operator {
     return [next, ...slowed, ...resumed, ...lingering];
   }
 
-  async #later(state: State, isQuiet: boolean): Promise<readonly Step[]> {
+  async #later(state: WorldState, isQuiet: boolean): Promise<readonly PossibleStep[]> {
     const slow = await this.#slow.in(state, isQuiet);
     const late = isQuiet ? slow : slow.map((each) => disturbing('lag', each));
     return [...late, ...this.#happenings(state), ...this.#lastMoves(state)];
   }
 
-  async #disturbances(state: State, name: string): Promise<readonly Step[]> {
+  async #disturbances(state: WorldState, name: string): Promise<readonly PossibleStep[]> {
     const byOthers = this.#world.others[name];
     if (byOthers !== undefined)
       return byOthers(this.#machine.clusterOf(state)).map((move) => this.#disturbance(name, move));
@@ -141,7 +141,7 @@ export class Operator {
     return moves.map((move) => this.#disturbance(name, move));
   }
 
-  async #shortcomings(state: State): Promise<readonly string[]> {
+  async #shortcomings(state: WorldState): Promise<readonly string[]> {
     const wrong = [...this.#world.shortcomings(this.#machine.clusterOf(state), this.#ahead.isBack(state))];
     if (this.#machine.key in state.cluster)
       this.ends.add(this.#ahead.isBack(state) ? 'nothing' : goingOnIn(state));
@@ -150,7 +150,7 @@ export class Operator {
     if (evaluation !== undefined) wrong.push(...this.#unsaid(evaluation.observation));
     for (const run of Object.values(state.runs)) {
       const held = heldIn(run);
-      if (held !== undefined) wrong.push(`a run is held, and nothing releases it: ${held.because}`);
+      if (held !== undefined) wrong.push(`a run is held, and nothing releases it: ${held.message}`);
       if (!isExpected(run, decision?.do))
         wrong.push(`a run is open, and the view calls for ${decision?.do ?? 'nothing'}`);
     }
@@ -176,7 +176,7 @@ export class Operator {
   }
 
   /** At any time, be it before or after all that the others do. */
-  #lingering({ lingering: request }: State): Step[] {
+  #lingering({ lingering: request }: WorldState): PossibleStep[] {
     if (request === null) return [];
     return [
       step(`what lingered is made: ${wordsOf(request)}`, (state) => {
@@ -188,22 +188,22 @@ export class Operator {
 
   // What happens by itself, and what others do ----------------------------------------------------------
 
-  #happenings(state: State): Step[] {
+  #happenings(state: WorldState): PossibleStep[] {
     const moves = this.#world.happenings?.(this.#machine.clusterOf(state)) ?? [];
     return moves.map((move) => this.#moved(move));
   }
 
   /** What people do when nobody else does anything any more. */
-  #lastMoves(state: State): Step[] {
+  #lastMoves(state: WorldState): PossibleStep[] {
     return atTheEnd(this.#concerned(state)).map((move) => this.#moved(move));
   }
 
-  #concerned(state: State) {
+  #concerned(state: WorldState) {
     const [held] = Object.values(state.runs).flatMap((run) => heldIn(run) ?? []);
     return { cluster: this.#machine.clusterOf(state), key: this.#machine.key, held };
   }
 
-  #disturbance(name: string, move: PeoplesMove): Step {
+  #disturbance(name: string, move: PeoplesMove): PossibleStep {
     const moved = this.#moved(move);
     const disturbed = step(moved.what, (state) => {
       // Where nobody asks, it makes no difference.
@@ -214,7 +214,7 @@ export class Operator {
     return disturbing(name, disturbed);
   }
 
-  #moved({ what, change, approves }: PeoplesMove): Step {
+  #moved({ what, change, approves }: PeoplesMove): PossibleStep {
     return step(what, (state) => {
       if (approves !== undefined && state.approved !== null) state.approved += countIn(approves);
       state.isByOthers = state.hasNews !== null;
@@ -264,20 +264,20 @@ function isApprovalRequired(object: KubernetesObject | undefined): boolean {
 }
 
 /** What its run tries again and again. To wait, or to stall, may be what a story is about. */
-function goingOnIn({ runs }: State): string {
+function goingOnIn({ runs }: WorldState): string {
   const attempt = Object.values(runs)[0]?.attempt ?? null;
   return attempt === null ? 'nothing' : `${attempt.step} fails, and is tried again and again`;
 }
 
-function heldIn({ next, attempt }: Run): Held | undefined {
-  const rest = valueOf<Next>(next);
+function heldIn({ next, attempt }: SimulatedRun): Held | undefined {
+  const rest = valueOf<NextInHistory>(next);
   return attempt === null && isRest(rest) && rest.do === 'held' ? rest : undefined;
 }
 
 /** A run that is tried again and again, or rests where the view rests; or the view does not suffice to tell. */
-function isExpected({ next, attempt }: Run, decision: string | undefined): boolean {
+function isExpected({ next, attempt }: SimulatedRun, decision: string | undefined): boolean {
   // No view shows that the outside system is away.
   if (attempt !== null) return true;
   if (decision === undefined || decision === 'converged') return false;
-  return decision === 'observe' || valueOf<Next>(next).do === decision;
+  return decision === 'observe' || valueOf<NextInHistory>(next).do === decision;
 }

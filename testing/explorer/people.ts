@@ -1,6 +1,7 @@
 import {
   APPROVAL_ANNOTATION,
   APPROVED_ANNOTATION,
+  isPaused,
   PAUSED_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
   REJECTED_ANNOTATION,
@@ -8,7 +9,7 @@ import {
 import type { Held } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
-import { keyOf, type Cluster } from './cluster.ts';
+import { objectKey, type SimulatedCluster } from './cluster.ts';
 import type { Move } from './world.ts';
 
 /** What people ask by annotations of any resource, and of its Namespace. */
@@ -23,11 +24,11 @@ export const PEOPLE = [
   'approve',
   'reject',
 ] as const;
-export type Asked = (typeof PEOPLE)[number];
+export type PersonsAct = (typeof PEOPLE)[number];
 
 /** What they ask it of. */
 export interface Concerned {
-  readonly cluster: Cluster;
+  readonly cluster: SimulatedCluster;
   /** Of the resource. */
   readonly key: string;
   /** What keeps its run from its next step. */
@@ -39,9 +40,9 @@ export interface PeoplesMove extends Move {
   readonly approves?: string;
 }
 
-const NAMESPACE = keyOf(NAMESPACES, 'shop');
+const NAMESPACE = objectKey(NAMESPACES, 'shop');
 
-export function movesOfPeople(asked: Asked, { cluster, key, held }: Concerned): readonly PeoplesMove[] {
+export function movesOfPeople(asked: PersonsAct, { cluster, key, held }: Concerned): readonly PeoplesMove[] {
   switch (asked) {
     case 'pause':
       return ifThere(cluster, key, (object) => (isPaused(object) ? [] : [pause(key)]));
@@ -70,7 +71,7 @@ export function movesOfPeople(asked: Asked, { cluster, key, held }: Concerned): 
 export function atTheEnd(concerned: Concerned): readonly PeoplesMove[] {
   const object = concerned.cluster.get(concerned.key);
   const isGoing = object === undefined || object.metadata.deletionTimestamp !== undefined;
-  const lifted: readonly Asked[] = isGoing ? [] : ['resume', 'resumeNamespace'];
+  const lifted: readonly PersonsAct[] = isGoing ? [] : ['resume', 'resumeNamespace'];
   return [...lifted, 'approve' as const].flatMap((asked) => movesOfPeople(asked, concerned));
 }
 
@@ -86,10 +87,6 @@ export function isStillHeld(
   const isApproved = annotations[APPROVED_ANNOTATION] === held.plan && !isHandled(object, held.plan);
   const isRejected = annotations[REJECTED_ANNOTATION] === held.plan;
   return annotations[APPROVAL_ANNOTATION] === 'required' && (isRejected || !isApproved);
-}
-
-export function isPaused(object: KubernetesObject): boolean {
-  return annotationsOf(object)[PAUSED_ANNOTATION] === 'true';
 }
 
 /** As many as the ID of a plan says. */
@@ -109,7 +106,7 @@ function annotationsOf({
 }
 
 function ifThere(
-  cluster: Cluster,
+  cluster: SimulatedCluster,
   key: string,
   moves: (object: KubernetesObject) => readonly PeoplesMove[],
 ): readonly PeoplesMove[] {
@@ -157,7 +154,7 @@ function annotate(
   what: string,
   annotations: Readonly<Record<string, string | undefined>>,
 ): Move {
-  const change = (cluster: Cluster) =>
+  const change = (cluster: SimulatedCluster) =>
     cluster.changeMetadata(key, (metadata) => {
       const all = Object.entries({ ...metadata.annotations, ...annotations });
       return {

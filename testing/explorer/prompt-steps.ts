@@ -1,7 +1,7 @@
 import { wordsOf } from './api-server.ts';
 import type { Machine } from './machine.ts';
-import type { Ghost, Run, State } from './state.ts';
-import { dispatch, step, stepOf, type Step } from './step.ts';
+import type { Ghost, SimulatedRun, WorldState } from './state.ts';
+import { dispatch, step, stepOf, type PossibleStep } from './step.ts';
 
 /** They change only what people read. */
 const TELLING = ['observe', 'updateStatus'];
@@ -19,8 +19,8 @@ export class PromptSteps {
    *
    * @param options `readsAtOnce`: what an attempt reads one after the other is read at one moment
    */
-  async in(state: State, { readsAtOnce = false } = {}): Promise<Step[]> {
-    const steps: Step[] = [];
+  async in(state: WorldState, { readsAtOnce = false } = {}): Promise<PossibleStep[]> {
+    const steps: PossibleStep[] = [];
     for (const name of this.#machine.watching.due(state))
       steps.push(stepOf(`watch of ${name}`, this.#delivery(state, name)));
     if (state.isViewNew)
@@ -44,7 +44,7 @@ export class PromptSteps {
     return steps;
   }
 
-  async #requestOf(now: State, run: Run, readsAtOnce: boolean): Promise<Step[]> {
+  async #requestOf(now: WorldState, run: SimulatedRun, readsAtOnce: boolean): Promise<PossibleStep[]> {
     const { attempt, backoff, ref } = run;
     if (attempt === null || backoff !== 'no') return [];
     const progress = await this.#machine.attempts.progressOf(ref, attempt);
@@ -60,7 +60,7 @@ export class PromptSteps {
   }
 
   /** Up to the next write of the same attempt. */
-  async #readOn(state: State, uid: string): Promise<void> {
+  async #readOn(state: WorldState, uid: string): Promise<void> {
     for (let run = state.runs[uid]; run?.attempt != null && run.backoff === 'no'; run = state.runs[uid]) {
       const progress = await this.#machine.attempts.progressOf(run.ref, run.attempt);
       if (run.attempt.answers.length === 0 || progress.at !== 'request') return;
@@ -70,7 +70,7 @@ export class PromptSteps {
     }
   }
 
-  async #requestOfGhost({ ref, attempt }: Ghost): Promise<Step[]> {
+  async #requestOfGhost({ ref, attempt }: Ghost): Promise<PossibleStep[]> {
     const progress = await this.#machine.attempts.progressOf(ref, attempt);
     if (progress.at !== 'request') return [];
     const { request } = progress;
@@ -86,7 +86,7 @@ export class PromptSteps {
     ];
   }
 
-  #delivery({ watches }: State, name: string): Step {
+  #delivery({ watches }: WorldState, name: string): PossibleStep {
     const key = watches[name]?.events[0]?.[0] ?? '';
     return step(`the watch of ${name} shows ${key}`, (state) => this.#machine.show(state, name));
   }

@@ -2,7 +2,7 @@ import {
   isRest,
   stalled,
   type Held,
-  type Next,
+  type NextInHistory,
   type Observe,
   type Stalled,
   type Wait,
@@ -14,7 +14,7 @@ import type { StepEnd } from '../../activities/step-run.ts';
 import type { Attempts, Progress, Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
-import type { Checkpoint, Run, RunAttempt, State } from './state.ts';
+import type { Checkpoint, SimulatedRun, RunAttempt, WorldState } from './state.ts';
 import { datumOf, valueOf, type Datum } from './values.ts';
 
 /** workflows/reconcile.ts, whose SDK cannot be stopped and copied. */
@@ -46,26 +46,26 @@ export const RUN_RULES: RunRules = {
 };
 
 /** What runs are not, and what they concern. */
-export interface Surroundings {
+export interface RunSurroundings {
   /** A step has found its resource converged. */
-  readonly onConverged: (state: State, ref: ResourceRef) => void;
+  readonly onConverged: (state: WorldState, ref: ResourceRef) => void;
   /** Whether the controller asks what may still arrive. */
   readonly asksWhatArrives: boolean;
   /** As far as the process of the worker knows. */
-  readonly isNamespacePaused: (state: State) => boolean;
+  readonly isNamespacePaused: (state: WorldState) => boolean;
   /** What the process of the worker watches; undefined: nobody reads it, or it does not show the resource. */
-  readonly watched: (state: State) => unknown;
+  readonly watched: (state: WorldState) => unknown;
   /** The idempotency key of a new execution of a step; undefined: nobody uses it. */
-  readonly freshKey: (state: State) => string | undefined;
+  readonly freshKey: (state: WorldState) => string | undefined;
 }
 
 /** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
-export class Running {
+export class RunsModel {
   readonly #attempts: Attempts;
   readonly #rules: RunRules;
-  readonly #around: Surroundings;
+  readonly #around: RunSurroundings;
 
-  constructor(attempts: Attempts, rules: RunRules, around: Surroundings) {
+  constructor(attempts: Attempts, rules: RunRules, around: RunSurroundings) {
     this.#attempts = attempts;
     this.#rules = rules;
     this.#around = around;
@@ -75,7 +75,7 @@ export class Running {
     return this.#rules.rechecksWhileHeld;
   }
 
-  async start(state: State, ref: ResourceRef, first: Next): Promise<void> {
+  async start(state: WorldState, ref: ResourceRef, first: NextInHistory): Promise<void> {
     const next = datumOf(first);
     const begun = { unseen: false, localSteps: 0, refused: null, hasResult: false, unknownUntilMs: 0 };
     const task = { next, ...begun };
@@ -95,7 +95,7 @@ export class Running {
   }
 
   /** A signal has reached the server. */
-  async signal(state: State, uid: string): Promise<void> {
+  async signal(state: WorldState, uid: string): Promise<void> {
     const run = state.runs[uid];
     if (run === undefined) return;
     if (run.task !== null) run.buffered = true;
@@ -104,7 +104,7 @@ export class Running {
   }
 
   /** Goes on until a request waits for its answer, or the run waits or ends. */
-  async goOn(state: State, uid: string): Promise<void> {
+  async goOn(state: WorldState, uid: string): Promise<void> {
     for (let run = state.runs[uid]; run !== undefined; run = state.runs[uid]) {
       if (run.attempt !== null) {
         if (run.backoff !== 'no') return;
@@ -116,8 +116,8 @@ export class Running {
   }
 
   /** @returns false where the run rests or has ended */
-  #goesOn(state: State, run: Run): boolean {
-    const next = valueOf<Next>(run.next);
+  #goesOn(state: WorldState, run: SimulatedRun): boolean {
+    const next = valueOf<NextInHistory>(run.next);
     if (!isRest(next)) {
       this.#take(state, run, next);
       return true;
@@ -136,7 +136,7 @@ export class Running {
   }
 
   /** The server refuses that a run completes while a signal waits for it: the workflow task is done again. */
-  #complete(state: State, run: Run): boolean {
+  #complete(state: WorldState, run: SimulatedRun): boolean {
     if (!run.buffered || run.task === null) {
       Reflect.deleteProperty(state.runs, run.ref.uid);
       if (state.ghost?.ref.uid === run.ref.uid) state.ghost.isCurrent = false;
@@ -148,9 +148,9 @@ export class Running {
   }
 
   #take(
-    state: State,
-    run: Run,
-    { do: step, ...next }: Exclude<Next, { readonly do: 'wait' | 'converged' | 'stalled' | 'held' }>,
+    state: WorldState,
+    run: SimulatedRun,
+    { do: step, ...next }: Exclude<NextInHistory, { readonly do: 'wait' | 'converged' | 'stalled' | 'held' }>,
   ) {
     const { writes = 1 } = 'writes' in next ? next : {};
     const asksToBe = 'isDurable' in next;
@@ -161,8 +161,8 @@ export class Running {
   }
 
   #call(
-    state: State,
-    run: Run,
+    state: WorldState,
+    run: SimulatedRun,
     { step, isDurable, asksToBe, ...again }: Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe' | 'key'>,
   ): void {
     const key = again.key ?? this.#around.freshKey(state);
@@ -187,12 +187,16 @@ export class Running {
     if (run.buffered) deliverSignal(state, run);
   }
 
-  #viewIn(state: State): Pick<RunAttempt, 'watched'> {
+  #viewIn(state: WorldState): Pick<RunAttempt, 'watched'> {
     const view = this.#around.watched(state);
     return view === undefined ? {} : { watched: datumOf(view) };
   }
 
-  #ended(state: State, run: Run, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+  #ended(
+    state: WorldState,
+    run: SimulatedRun,
+    progress: Exclude<Progress, { readonly at: 'request' }>,
+  ): void {
     const { attempt } = run;
     if (attempt === null) return;
     if (progress.at === 'failure') {
@@ -215,7 +219,7 @@ export class Running {
   }
 
   /** The attempt has failed, or was given up: what failed locally is tried durably, and that again and again. */
-  failed(state: State, run: Run, error?: unknown): void {
+  failed(state: WorldState, run: SimulatedRun, error?: unknown): void {
     const { attempt } = run;
     if (attempt === null) return;
     if (error !== undefined && !(error instanceof ApiError))
@@ -241,12 +245,12 @@ export class Running {
   }
 
   /** What an attempt that begins now, or goes on, knows of its Namespace. */
-  #pauseIn(state: State): { readonly isNamespacePaused?: true } {
+  #pauseIn(state: WorldState): { readonly isNamespacePaused?: true } {
     return this.#around.isNamespacePaused(state) ? { isNamespacePaused: true } : {};
   }
 
   /** What an attempt is given of its run, as far as anybody asks. */
-  #unknownIn(state: State, run: Run): Pick<RunAttempt, 'isFirst' | 'unknownUntilMs'> {
+  #unknownIn(state: WorldState, run: SimulatedRun): Pick<RunAttempt, 'isFirst' | 'unknownUntilMs'> {
     if (!this.#around.asksWhatArrives) return {};
     // Once its time is over, it makes no difference any more.
     if (run.unknownUntilMs <= state.clockMs) run.unknownUntilMs = 0;
@@ -255,22 +259,22 @@ export class Running {
   }
 
   /** The activity is tried again: what became of the attempt before is not known. */
-  #again(state: State, attempt: RunAttempt): RunAttempt {
+  #again(state: WorldState, attempt: RunAttempt): RunAttempt {
     if (!this.#around.asksWhatArrives || !this.#rules.notesUnknown) return attempt;
     return { ...attempt, unknownUntilMs: state.clockMs + ATTEMPT_MAX_MS };
   }
 
-  #noteUnknown(run: Run, ms: number): void {
+  #noteUnknown(run: SimulatedRun, ms: number): void {
     if (this.#rules.notesUnknown) run.unknownUntilMs = Math.max(run.unknownUntilMs, ms);
   }
 
   /** What is received now, and what its process knows besides. */
-  received(state: State, received: Received): Received {
+  received(state: WorldState, received: Received): Received {
     return { ...received, ...this.#pauseIn(state) };
   }
 
   /** A wait is over without a signal. */
-  async waited(state: State, run: Run, rest: Wait | Held | Stalled): Promise<void> {
+  async waited(state: WorldState, run: SimulatedRun, rest: Wait | Held | Stalled): Promise<void> {
     const because = rest.do === 'wait' ? `waited for ${rest.for}` : `${rest.do} for a while`;
     const next: Observe = { do: 'observe', because };
     run.next = datumOf(next);
@@ -281,7 +285,7 @@ export class Running {
   }
 
   /** The step that has just begun does so in another process. */
-  async forget(state: State, uid: string): Promise<void> {
+  async forget(state: WorldState, uid: string): Promise<void> {
     const run = state.runs[uid];
     if (run?.attempt == null) return;
     run.attempt = this.#begunAgain(state, run.attempt);
@@ -289,7 +293,7 @@ export class Running {
   }
 
   /** An attempt that was given up has come to its end after all. */
-  ghostEnded(state: State, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+  ghostEnded(state: WorldState, progress: Exclude<Progress, { readonly at: 'request' }>): void {
     const { ghost } = state;
     state.ghost = null;
     if (ghost === null || progress.at === 'failure') return;
@@ -301,7 +305,11 @@ export class Running {
   }
 
   /** `Memory.keep` and `Memory.rest`. */
-  #keep(run: Run, { isCurrent }: { readonly isCurrent: boolean }, { known, next }: StepEnd<unknown>): void {
+  #keep(
+    run: SimulatedRun,
+    { isCurrent }: { readonly isCurrent: boolean },
+    { known, next }: StepEnd<unknown>,
+  ): void {
     if (isRest(next) && this.#rules.forgetsAtRest) {
       run.left = null;
       run.isRemembered = false;
@@ -313,12 +321,12 @@ export class Running {
 
   /** In another process. */
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
-  #begunAgain(state: State, { isNamespacePaused: _, ...attempt }: RunAttempt): RunAttempt {
+  #begunAgain(state: WorldState, { isNamespacePaused: _, ...attempt }: RunAttempt): RunAttempt {
     return { ...attempt, known: null, answers: [], ...this.#pauseIn(state) };
   }
 
   /** The worker is killed, and another one goes on. */
-  async crash(state: State): Promise<void> {
+  async crash(state: WorldState): Promise<void> {
     state.seeds = {};
     state.ghost = null;
     for (const run of Object.values(state.runs)) {
@@ -326,7 +334,7 @@ export class Running {
       run.isRemembered = false;
       if (!this.#rules.repeatsAfterCrash) {
         run.attempt = null;
-        run.next = datumOf(stalled({ code: 'Broken', because: 'nobody calls the step again', advice: [] }));
+        run.next = datumOf(stalled({ reason: 'Broken', message: 'nobody calls the step again', advice: [] }));
       } else if (run.task === null) {
         if (run.attempt !== null) run.attempt = this.#again(state, this.#begunAgain(state, run.attempt));
       } else {
@@ -349,17 +357,24 @@ function isAnswered({ answers }: RunAttempt, error: unknown): boolean {
 }
 
 /** Something has changed: what has failed may succeed. */
-export function noteChange(run: Run): void {
+export function noteChange(run: SimulatedRun): void {
   run.hasFailed = false;
   if (run.backoff === 'same') run.backoff = 'changed';
 }
 
-function checkpointOf({ next, unseen, localSteps, refused, hasResult, unknownUntilMs }: Run): Checkpoint {
+function checkpointOf({
+  next,
+  unseen,
+  localSteps,
+  refused,
+  hasResult,
+  unknownUntilMs,
+}: SimulatedRun): Checkpoint {
   return { next, unseen, localSteps, refused, hasResult, unknownUntilMs };
 }
 
 /** The workflow gets the signal: what was known before it does not count any more. */
-function deliverSignal(state: State, run: Run): void {
+function deliverSignal(state: WorldState, run: SimulatedRun): void {
   run.buffered = false;
   run.unseen = true;
   run.left = null;
@@ -375,13 +390,13 @@ function deliverSignal(state: State, run: Run): void {
   run.next = LOOK_AGAIN;
 }
 
-function noteRefusal(run: Run, step: string, { did, refusal }: StepEnd<unknown>): void {
+function noteRefusal(run: SimulatedRun, step: string, { did, refusal }: StepEnd<unknown>): void {
   if (refusal !== undefined) run.refused = { step, refusal };
   else if (run.refused?.step === step && did.length > 0) run.refused = null;
 }
 
 /** `Memory.take`: the view is not for a run that works, since it may lack what the run has written. */
-function takeKnown(state: State, run: Run): Datum | null {
+function takeKnown(state: WorldState, run: SimulatedRun): Datum | null {
   const { left, isRemembered, ref } = run;
   const view = state.seeds[ref.uid];
   run.left = null;

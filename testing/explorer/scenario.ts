@@ -54,7 +54,7 @@ export interface Disturbed {
   readonly slowness?: number;
 }
 
-export interface Scenario extends Conditions, Disturbed {}
+export interface WorldScenario extends Conditions, Disturbed {}
 
 /** A budget for something that there is not would explore nothing, and say that all is well. */
 export function checkNames({ others }: World, budget: Readonly<Record<string, number>>): void {

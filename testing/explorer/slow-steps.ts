@@ -1,7 +1,7 @@
 import {
   isRest,
   type Held,
-  type Next,
+  type NextInHistory,
   type Rest,
   type Stalled,
   type Wait,
@@ -9,8 +9,8 @@ import {
 import type { Ahead } from './ahead.ts';
 import type { Machine } from './machine.ts';
 import { isStillHeld } from './people.ts';
-import type { Entry, Run, State } from './state.ts';
-import { disturbing, dispatch, step, type Step } from './step.ts';
+import type { DispatcherEntry, SimulatedRun, WorldState } from './state.ts';
+import { disturbing, dispatch, step, type PossibleStep } from './step.ts';
 import { valueOf } from './values.ts';
 
 /** What waits for a moment to pass. */
@@ -24,8 +24,8 @@ export class SlowSteps {
   }
 
   /** @param isQuiet nothing goes on at once */
-  async in(state: State, isQuiet: boolean): Promise<Step[]> {
-    const steps: Step[] = [];
+  async in(state: WorldState, isQuiet: boolean): Promise<PossibleStep[]> {
+    const steps: PossibleStep[] = [];
     for (const [uid, entry] of Object.entries(state.entries)) steps.push(...this.#slowFor(uid, entry));
     for (const run of Object.values(state.runs)) steps.push(...this.#slowIn(state, run));
     if (this.#machine.dispatching.wouldSweep(state)) {
@@ -36,7 +36,7 @@ export class SlowSteps {
   }
 
   /** Of an author's controller: what nothing but time brings about. */
-  async #inTime(state: State): Promise<readonly Step[]> {
+  async #inTime(state: WorldState): Promise<readonly PossibleStep[]> {
     const { outside } = this.#machine.world;
     if (outside === undefined) return [];
     const waits = await Promise.all(Object.values(state.runs).map((run) => this.#waits(state, run)));
@@ -44,7 +44,7 @@ export class SlowSteps {
   }
 
   /** As if somebody asked for a look: src/watcher/looks.ts. One that finds nothing to do changes nothing. */
-  async #polls(now: State): Promise<Step[]> {
+  async #polls(now: WorldState): Promise<PossibleStep[]> {
     if (now.look.count > now.look.done) return [];
     const ms = await this.#ahead.ofPolls(now);
     if (ms === undefined) return [];
@@ -57,8 +57,8 @@ export class SlowSteps {
     ];
   }
 
-  #slowFor(uid: string, { standing, queued }: Entry): Step[] {
-    const steps: Step[] = [];
+  #slowFor(uid: string, { standing, queued }: DispatcherEntry): PossibleStep[] {
+    const steps: PossibleStep[] = [];
     if (queued === 'later') steps.push(dispatch(this.#machine, uid));
     if (standing) {
       steps.push(
@@ -71,7 +71,7 @@ export class SlowSteps {
     return steps;
   }
 
-  #slowIn(now: State, run: Run): Step[] {
+  #slowIn(now: WorldState, run: SimulatedRun): PossibleStep[] {
     const {
       ref: { uid },
       next,
@@ -80,7 +80,7 @@ export class SlowSteps {
     } = run;
     if (backoff === 'changed')
       return [step('the step is tried again', (state) => this.#machine.tryAgain(state, uid))];
-    const rest = valueOf<Next>(next);
+    const rest = valueOf<NextInHistory>(next);
     if (attempt !== null || !isRest(rest)) return [];
     if (rest.do === 'held') return this.#rechecks(now, uid, rest);
     if (!isTimed(rest) || this.#machine.world.outside !== undefined) return [];
@@ -97,8 +97,8 @@ export class SlowSteps {
   }
 
   /** It looks again and again until that comes to something else. No request takes so long. */
-  async #waits(now: State, { ref: { uid }, next, attempt }: Run): Promise<Step[]> {
-    const rest = valueOf<Next>(next);
+  async #waits(now: WorldState, { ref: { uid }, next, attempt }: SimulatedRun): Promise<PossibleStep[]> {
+    const rest = valueOf<NextInHistory>(next);
     if (attempt !== null || !isRest(rest) || !isTimed(rest)) return [];
     const ms = await this.#ahead.ofWait(now, uid, rest);
     if (ms === undefined || (ms > 0 && now.lingering !== null)) return [];
@@ -111,7 +111,7 @@ export class SlowSteps {
   }
 
   /** It finds the same again and again, until it is not so any more. */
-  #rechecks(now: State, uid: string, held: Held): Step[] {
+  #rechecks(now: WorldState, uid: string, held: Held): PossibleStep[] {
     if (!this.#machine.running.rechecksWhileHeld) return [];
     const recheck = step('the run that is held looks by itself', (state) =>
       this.#machine.waited(state, uid, held),
@@ -123,16 +123,16 @@ export class SlowSteps {
 }
 
 function isOver(rest: Wait | Stalled): string {
-  return `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.code}`} is over`;
+  return `${rest.do === 'wait' ? `the wait for ${rest.for}` : `the stall by ${rest.reason}`} is over`;
 }
 
 /** The run checks again by itself. */
 function isTimed(rest: Rest): rest is Wait | Stalled {
-  return rest.do === 'wait' || (rest.do === 'stalled' && rest.atMostMs !== undefined);
+  return rest.do === 'wait' || (rest.do === 'stalled' && rest.recheckMs !== undefined);
 }
 
 /** A moment has passed: what a run wrote before is shown by now. */
-function settled(state: State): State {
+function settled(state: WorldState): WorldState {
   for (const entry of Object.values(state.entries)) entry.settling = false;
   return state;
 }

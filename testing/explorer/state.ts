@@ -3,28 +3,28 @@ import type { ResourceRef } from '../../src/contract/resource.ts';
 import type { Reported } from '../../src/watcher/evaluation.ts';
 import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
-import type { Objects } from './cluster.ts';
+import type { StoredObjects } from './cluster.ts';
 import type { Datum } from './values.ts';
-import type { Look, Watch } from './watch.ts';
+import type { RecheckState, Watch } from './watch.ts';
 
 /** All that decides what may happen next. Plain data: a state is compared as text. */
-export interface State {
-  cluster: Objects;
+export interface WorldState {
+  cluster: StoredObjects;
   /** Since the exploration began. */
   clockMs: number;
   watches: Record<string, Watch>;
   /** In which order the watches have something to show, where that matters. */
   order: string[];
   /** What the watcher knows of the requests for a reconcile. */
-  look: Look;
+  look: RecheckState;
   /** How much more may be deleted by what was approved; null: nobody counts. */
   approved: number | null;
   /** Something of the view has changed, and what that comes to was not asked yet. */
   isViewNew: boolean;
   /** What the dispatcher knows of runs, by the UID of their resource. */
-  entries: Record<string, Entry>;
+  entries: Record<string, DispatcherEntry>;
   /** Those that are open, by the UID of their resource. */
-  runs: Record<string, Run>;
+  runs: Record<string, SimulatedRun>;
   /** Views that the watcher has left in the process for a run that it starts or signals. */
   seeds: Record<string, Datum>;
   /** An attempt that Temporal has given up, and that still goes on. */
@@ -51,7 +51,7 @@ export interface State {
 export type Component = string;
 
 /** The dispatcher's `Pending`, as far as it decides what is started and signalled. */
-export interface Entry {
+export interface DispatcherEntry {
   readonly ref: ResourceRef;
   reported: Reported | null;
   /** A step stands in the view, and is signalled if nothing changes. */
@@ -69,7 +69,7 @@ export interface Entry {
 }
 
 /** One open workflow execution, and what the worker remembers of it. */
-export interface Run {
+export interface SimulatedRun {
   readonly ref: ResourceRef;
   /** A `Next`. */
   next: Datum;
@@ -126,7 +126,7 @@ export interface Ghost {
 }
 
 /** What is in any order, in one. */
-export function sort(state: State): void {
+export function sort(state: WorldState): void {
   for (const watch of Object.values(state.watches)) watch.known = sorted(watch.known);
   state.cluster = sorted(state.cluster);
   state.entries = sorted(state.entries);
@@ -141,7 +141,7 @@ function sorted<T>(record: Record<string, T>): Record<string, T> {
 }
 
 /** What a step may change, is its own. */
-export function copyOf(state: State): State {
+export function copyOf(state: WorldState): WorldState {
   return {
     ...state,
     cluster: { ...state.cluster },

@@ -1,6 +1,6 @@
 import type { Controller, ReferredState, ResourceType, Watched } from '../../src/contract/controller.ts';
-import { RECONCILE_REQUESTED_ANNOTATION, PAUSED_ANNOTATION } from '../../src/contract/control.ts';
-import { converged, type Decision } from '../../src/contract/decision.ts';
+import { isPaused, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
+import { converged, type NextStep } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { isSelectedBy, referredObjects, stateOf } from '../../src/contract/references.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
@@ -14,17 +14,17 @@ import {
 } from '../../src/watcher/known-objects.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { isSelected, shown } from './api-server.ts';
-import { START_MS, type Objects } from './cluster.ts';
+import { START_MS, type StoredObjects } from './cluster.ts';
 import { valueOf, type Datum } from './values.ts';
 
 /** A watch: what it has shown, and what it has yet to show; each object as it was then. */
 export interface Watch {
-  known: Objects;
-  events: WatchEvent[];
+  known: StoredObjects;
+  events: ShownEvent[];
 }
 
 /** The object as it was then; null: it was gone. And whether others have changed it, where that matters. */
-export type WatchEvent = readonly [key: string, object: Datum | null, isByOthers?: true];
+export type ShownEvent = readonly [key: string, object: Datum | null, isByOthers?: true];
 
 /** What a delivered event comes to. */
 export type Shown = { readonly isByOthers: boolean } & (
@@ -33,7 +33,7 @@ export type Shown = { readonly isByOthers: boolean } & (
 );
 
 /** `src/watcher/looks.ts`, of one resource, without intervals. */
-export interface Look {
+export interface RecheckState {
   requestedAt: string | null;
   /** How many looks were asked for. */
   count: number;
@@ -42,15 +42,15 @@ export interface Look {
 }
 
 /** All watches of a controller. */
-export interface Watches {
+export interface WatchStates {
   readonly watches: Record<string, Watch>;
   /** Their names in the order in which they have something to show, where that matters. */
   readonly order: string[];
-  look: Look;
+  look: RecheckState;
 }
 
 /** What the watcher sees. */
-export type View = Pick<Watches, 'watches' | 'look'> & { readonly clockMs: number };
+export type View = Pick<WatchStates, 'watches' | 'look'> & { readonly clockMs: number };
 
 /**
  * How watches show what changes: each its events one by one, however far they lag behind each other; the same, in the order
@@ -62,7 +62,7 @@ const PRIMARY = 'primary';
 const NAMESPACE = 'namespace';
 
 /** The watches of one controller, its view, and what it decides from that. All of it is the watcher's own code where that is pure. */
-export class Watching {
+export class WatcherModel {
   readonly #controller: Controller;
   readonly #watched: ReadonlyMap<string, Watched<unknown>>;
   readonly #evaluations = new Map<string, Evaluation | undefined>();
@@ -87,19 +87,19 @@ export class Watching {
   }
 
   /** All lists are complete, and nothing has changed since. */
-  listed(objects: Objects): Record<string, Watch> {
+  listed(objects: StoredObjects): Record<string, Watch> {
     const watches = [...this.#watched].map(([name, watched]) => [name, listed(watched, objects)]);
     return Object.fromEntries(watches) as Record<string, Watch>;
   }
 
   /** Whatever was requested before the list is met by it. */
-  lookAfterList(watches: Record<string, Watch>): Look {
+  lookAfterList(watches: Record<string, Watch>): RecheckState {
     const [datum] = Object.values(watches[PRIMARY]?.known ?? {});
     return { requestedAt: datum === undefined ? null : requestIn(datum), count: 0, done: 0 };
   }
 
   /** A run was started or signalled when so many looks were asked for. */
-  looked({ look }: Pick<Watches, 'look'>, count: number): void {
+  looked({ look }: Pick<WatchStates, 'look'>, count: number): void {
     look.done = Math.max(look.done, count);
   }
 
@@ -109,7 +109,7 @@ export class Watching {
   }
 
   /** An object has changed: the watches that show it will do so. */
-  note({ watches, order }: Watches, [key, object, isByOthers]: WatchEvent): void {
+  note({ watches, order }: WatchStates, [key, object, isByOthers]: ShownEvent): void {
     for (const [name, watched] of this.#watched) {
       const watch = watches[name];
       if (watch === undefined || !isOf(watched, key)) continue;
@@ -123,13 +123,13 @@ export class Watching {
   }
 
   /** The watches that have something to show next. */
-  due({ watches, order }: Watches): readonly string[] {
+  due({ watches, order }: WatchStates): readonly string[] {
     if (this.#delivery === 'in order') return order.slice(0, 1);
     return Object.keys(watches).filter((name) => (watches[name]?.events.length ?? 0) > 0);
   }
 
   /** What is next to be shown is. */
-  deliver(state: Watches, name: string): Shown {
+  deliver(state: WatchStates, name: string): Shown {
     const { watches, order } = state;
     const watch = watches[name];
     if (watch === undefined) return { what: 'nothing', isByOthers: false };
@@ -141,7 +141,7 @@ export class Watching {
     return { ...last, isByOthers: events.some(([, , isByOthers]) => isByOthers) };
   }
 
-  #apply(state: Watches, name: string, [key, object]: WatchEvent): Shown {
+  #apply(state: WatchStates, name: string, [key, object]: ShownEvent): Shown {
     const watch = state.watches[name] ?? { known: {}, events: [] };
     const before = watch.known[key];
     if (object === null) Reflect.deleteProperty(watch.known, key);
@@ -253,12 +253,12 @@ function referred(type: ResourceType): Watched<unknown> {
 }
 
 /** Of each object, the latest of what comes before it goes. */
-function withoutRepeated(events: readonly WatchEvent[]): WatchEvent[] {
-  const shown: WatchEvent[] = [];
+function withoutRepeated(events: readonly ShownEvent[]): ShownEvent[] {
+  const shown: ShownEvent[] = [];
   for (const [key, object, isByOthers] of events) {
     const place = shown.findLastIndex(([each]) => each === key);
     const [, before, wasByOthers] = shown[place] ?? [key, null];
-    const event: WatchEvent = isByOthers || wasByOthers ? [key, object, true] : [key, object];
+    const event: ShownEvent = isByOthers || wasByOthers ? [key, object, true] : [key, object];
     if (before === null || object === null) shown.push(event);
     else shown[place] = event;
   }
@@ -266,18 +266,18 @@ function withoutRepeated(events: readonly WatchEvent[]): WatchEvent[] {
 }
 
 /** What a new list shows: of each object the latest, where it is another than the one that is known. */
-export function listedInstead({ known, events }: Watch): WatchEvent[] {
+export function listedInstead({ known, events }: Watch): ShownEvent[] {
   return events.filter(([key, object], place) => {
     const isLatest = events.findLastIndex(([each]) => each === key) === place;
     return isLatest && (known[key] ?? null) !== object;
   });
 }
 
-function firstOfEach(events: readonly WatchEvent[]): readonly WatchEvent[] {
+function firstOfEach(events: readonly ShownEvent[]): readonly ShownEvent[] {
   return events.filter(([key], place) => events.findIndex(([each]) => each === key) === place);
 }
 
-function listed(watched: Watched<unknown>, objects: Objects): Watch {
+function listed(watched: Watched<unknown>, objects: StoredObjects): Watch {
   const known = Object.entries(objects).filter(([key, datum]) => isOf(watched, key) && shows(watched, datum));
   return { known: Object.fromEntries(known), events: [] };
 }
@@ -302,10 +302,6 @@ function isTerminating({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-function isPaused({ metadata }: KubernetesObject): boolean {
-  return metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
-}
-
 function isSpecial(datum: Datum | null | undefined): boolean {
   if (datum === null || datum === undefined) return false;
   const namespace = valueOf<KubernetesObject>(datum);
@@ -313,7 +309,7 @@ function isSpecial(datum: Datum | null | undefined): boolean {
 }
 
 /** A run that is open is signalled because of the inputs; where none is, the look calls for one. */
-function withLook({ count, done }: Look, decision: Decision): Decision {
+function withLook({ count, done }: RecheckState, decision: NextStep): NextStep {
   if (decision.do !== 'converged' || done >= count) return decision;
   return { do: 'observe', because: 'a reconcile was requested' };
 }
@@ -325,7 +321,7 @@ function requestIn(datum: Datum): string | null {
 
 /** `Looks.seen` and `Looks.forget`. */
 function noteRequest(
-  look: Look,
+  look: RecheckState,
   { before, object }: { readonly before: Datum | undefined; readonly object: Datum | null },
 ): void {
   const requestedAt = object === null ? null : requestIn(object);

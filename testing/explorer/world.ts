@@ -2,15 +2,15 @@ import { APPROVAL_ANNOTATION } from '../../src/contract/control.ts';
 import type { Controller, ResourceType } from '../../src/contract/controller.ts';
 import type { Stalled, Wait } from '../../src/contract/decision.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
-import type { Answer, Request, ServedType } from './api-server.ts';
+import type { ServerAnswer, Request, ServedType } from './api-server.ts';
 import type { StepActivityWith } from './attempt.ts';
-import type { Cluster, Created } from './cluster.ts';
+import type { SimulatedCluster, Created } from './cluster.ts';
 
 /** Something that may happen in a cluster: it changes the cluster that it is given. */
 export interface Move {
   /** In words, for a trace. */
   readonly what: string;
-  readonly change: (cluster: Cluster) => void;
+  readonly change: (cluster: SimulatedCluster) => void;
 }
 
 /**
@@ -26,9 +26,9 @@ export interface World {
   readonly types: readonly ServedType[];
   readonly objects: readonly (readonly [type: ResourceType, object: Created])[];
   /** What goes on by itself and comes to an end, such as that a Pod gets ready. */
-  happenings?(cluster: Cluster): readonly Move[];
+  happenings?(cluster: SimulatedCluster): readonly Move[];
   /** What others may do, by the name under which a scenario allows it. */
-  readonly others: Readonly<Record<string, (cluster: Cluster) => readonly Move[]>>;
+  readonly others: Readonly<Record<string, (cluster: SimulatedCluster) => readonly Move[]>>;
   /** Of an author's controller: what is not in the cluster, and what is asked in the end. */
   readonly outside?: Outside;
   /** Namespaces are watched, so that they can be paused. */
@@ -36,29 +36,29 @@ export interface World {
   /** Its steps read what the watcher shows. */
   readonly readsView?: boolean;
   /** Whether the write deletes what the resource has to have approved, should it ask for that. */
-  needsApproval?(request: Request, cluster: Cluster): boolean;
+  needsApproval?(request: Request, cluster: SimulatedCluster): boolean;
   /** Whether that wait ends because its time is over, and not because something changes. */
-  isAboutTime?(rest: Wait | Stalled, cluster: Cluster): boolean;
+  isAboutTime?(rest: Wait | Stalled, cluster: SimulatedCluster): boolean;
   /**
    * What a write may not do, should the server accept it; undefined: it is allowed.
    *
    * @param isUndisturbed nobody else has changed anything since a run began with all of it known
    */
-  violation?(request: Request, cluster: Cluster, isUndisturbed: boolean): string | undefined;
+  violation?(request: Request, cluster: SimulatedCluster, isUndisturbed: boolean): string | undefined;
   /**
    * What is not as it is to be once nothing happens any more.
    *
    * @param comesBack it is one of several states that come back again and again, as time goes on
    */
-  shortcomings(cluster: Cluster, comesBack?: boolean): readonly string[];
+  shortcomings(cluster: SimulatedCluster, comesBack?: boolean): readonly string[];
 }
 
 /** What an author's controller reaches besides the API server. */
 export interface Outside {
   /** Undefined: it is for the API server, and the controller may ask it. @throws Violation */
-  serve(request: Request, cluster: Cluster): Answer | undefined;
+  serve(request: Request, cluster: SimulatedCluster): ServerAnswer | undefined;
   /** Whether the request would change something now. */
-  isWrite(request: Request, cluster: Cluster): boolean;
+  isWrite(request: Request, cluster: SimulatedCluster): boolean;
   /** Whether anything is decided from the time. */
   readonly readsClock: () => boolean;
   /** It is observed again and again: changes that no watch shows are noticed. */

@@ -13,7 +13,7 @@ export interface Journalled {
   readonly method: string;
   /** With its query. */
   readonly path: string;
-  readonly about: About;
+  readonly about: RequestTarget;
   readonly isWatch: boolean;
   readonly body: unknown;
   /** Whether it came from the real server, whatever the operator was told. Undefined: it was never sent there. */
@@ -23,7 +23,7 @@ export interface Journalled {
 }
 
 /** What a request is about, as its path says. */
-export interface About {
+export interface RequestTarget {
   readonly resource: string;
   readonly namespace: string;
   readonly name: string;
@@ -205,7 +205,7 @@ function journalled({ method = '', url: path = '' }: IncomingMessage, bytes: Buf
 const PATH = /^\/(?:api|apis\/[^/]+)\/[^/]+(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 const NAMESPACE = /^\/api\/v1\/namespaces\/([^/]+)$/;
 
-function aboutOf(pathname: string): About {
+function aboutOf(pathname: string): RequestTarget {
   const itself = NAMESPACE.exec(pathname)?.[1];
   if (itself !== undefined)
     return { resource: 'namespaces', namespace: itself, name: itself, subresource: '' };

@@ -25,7 +25,7 @@ const AuditLine = z.object({
 export type ApiCall = z.infer<typeof AuditLine>;
 
 /** What the user has asked for, in its order. A request may have several lines, one for each stage. */
-export function linesOf(user: string, auditLog: string): readonly ApiCall[] {
+export function auditLines(user: string, auditLog: string): readonly ApiCall[] {
   const lines = linesWith(`"username":"${user}"`, auditLog);
   return lines.filter(({ user: { username } }) => username === user);
 }

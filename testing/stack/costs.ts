@@ -1,5 +1,5 @@
 import type { Costs } from './test-stack.ts';
-import { linesOf, type ApiCall } from './audit-log.ts';
+import { auditLines, type ApiCall } from './audit-log.ts';
 import { userNameOf, type ServiceAccount } from './service-account.ts';
 
 interface Measured {
@@ -12,7 +12,7 @@ interface Measured {
 /** @throws Error with what was asked for, if that is more */
 export async function expectAtMost(most: Costs, { account, auditLog, during }: Measured): Promise<void> {
   const requests = () =>
-    linesOf(userNameOf(account), auditLog).filter(
+    auditLines(userNameOf(account), auditLog).filter(
       ({ stage, verb, objectRef }) =>
         stage === 'ResponseComplete' && verb !== 'watch' && objectRef?.resource !== 'leases',
     );

@@ -15,7 +15,7 @@ import { expectLeastPrivilege } from './rights.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 /** What an operator is started with, besides the author's options. */
-export interface Place {
+export interface OperatorStart {
   /** Of the operator. */
   readonly kubeconfig: string;
   /** Of those who ask it. */
@@ -37,13 +37,13 @@ type LogEntry = Readonly<Record<string, unknown>>;
 /** The operator's own program as a process, which may be ended and started again. */
 export class StartedOperator implements TestOperator {
   readonly logs: LogEntry[] = [];
-  readonly #place: Place;
+  readonly #place: OperatorStart;
   readonly #options: OperatorOptions;
   readonly #main: string;
   readonly #taskQueue = `test-${randomBytes(4).toString('hex')}`;
   #process: OperatorProcess | undefined;
 
-  constructor(place: Place, options: OperatorOptions) {
+  constructor(place: OperatorStart, options: OperatorOptions) {
     this.#place = place;
     this.#options = options;
     this.#main = resolve(options.main ?? 'src/main.ts');

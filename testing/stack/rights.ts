@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { linesOf, type ApiCall } from './audit-log.ts';
+import { auditLines, type ApiCall } from './audit-log.ts';
 import { userNameOf, type ServiceAccount } from './service-account.ts';
 
 const Role = z.object({
@@ -59,7 +59,7 @@ function permission({ verb, resource, apiGroup }: Permission): string {
 }
 
 /** Something that a service account has asked for, in the whole run of the tests. */
-export interface Asked {
+export interface AccessRequest {
   /** As `grantedTo` writes it; a path where it was about no object. */
   readonly what: string;
   readonly namespace: string;
@@ -74,8 +74,8 @@ export function askedBy(
   account: ServiceAccount,
   auditLog: string,
   program = 'durable-operator',
-): readonly Asked[] {
-  return linesOf(userNameOf(account), auditLog)
+): readonly AccessRequest[] {
+  return auditLines(userNameOf(account), auditLog)
     .filter(({ userAgent }) => userAgent.startsWith(`${program}/`) && !userAgent.endsWith('/test'))
     .flatMap(({ verb, objectRef, requestURI, responseStatus, annotations }) =>
       verbsOf(verb, responseStatus?.code).map((each) => ({

@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { kubeconfigOf } from '../../local/cluster-files.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
-import { resourcePath, type ResourceType } from '../../src/kubernetes/paths.ts';
-
-export const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
+import { SERVICE_ACCOUNTS } from '../../src/api/built-in.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
 
 export interface ServiceAccount {
   readonly namespace: string;

@@ -6,7 +6,7 @@ export const bucket = defineController({
   name: 'bucket',
   for: Bucket,
   finalizer: 'example.com/bucket',
-  poll: { every: '10m' },
+  pollInterval: '10m',
   observe: ({ resource, signal }) => askStore('GET', resource.metadata.uid, signal),
   steps: {
     provision: {
@@ -33,7 +33,7 @@ export const bucket = defineController({
   },
   decide({ resource: { spec, isBeingDeleted }, observed }, next) {
     if (isBeingDeleted)
-      return observed ? next.do.remove('it is being deleted') : next.released('no bucket is left');
+      return observed ? next.do.remove('it is being deleted') : next.removeFinalizer('no bucket is left');
     if (!observed) return next.do.provision('there is no bucket');
     if (observed.versioned !== spec.versioned)
       return next.do.setVersioning('the spec asks for it', { to: spec.versioned });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decisions, explore, type FetchAnswer, type Fetched } from 'durable-operator/testing';
+import { decisions, explore, type FetchAnswer, type FetchRequest } from 'durable-operator/testing';
 import { bucket } from '../src/bucket.ts';
 import type { Stored } from '../src/store.ts';
 
@@ -22,7 +22,7 @@ test('versioning follows the spec', () => {
 /** The store, as plain state and a function on it. */
 const store = {
   buckets: {} as Record<string, Stored>,
-  fetch({ method, url, body }: Fetched): FetchAnswer {
+  fetch({ method, url, body }: FetchRequest): FetchAnswer {
     const id = url.slice(url.lastIndexOf('/') + 1);
     if (method === 'DELETE') Reflect.deleteProperty(this.buckets, id);
     if (method === 'PUT') {
@@ -38,8 +38,8 @@ test('whatever fails on the way, the store ends as the spec says', async () => {
   await explore(bucket, {
     resource: { spec: { versioned: false } },
     outside: store,
-    edits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
-    others: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
+    userEdits: { 'versioning is turned on': ({ spec }) => (spec.versioned = true) },
+    externalChanges: { 'the store loses it': ({ outside }) => (outside.buckets = {}) },
     finally: ({ resource, outside }) => [
       resource && outside.buckets[resource.metadata.uid] === undefined && 'the store has no bucket',
     ],

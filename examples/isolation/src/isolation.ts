@@ -1,5 +1,5 @@
 import { allow, defineController, MANAGED_BY_LABEL, NAMESPACES, NETWORK_POLICIES } from 'durable-operator';
-import type { Place } from 'durable-operator';
+import type { NamespacedName } from 'durable-operator';
 
 /** What is kept of a NetworkPolicy with our name. */
 interface Policy {
@@ -8,7 +8,7 @@ interface Policy {
 }
 
 const OURS = { [MANAGED_BY_LABEL]: 'isolation-operator' };
-const at = ({ name }: Place) => ({ type: NETWORK_POLICIES, namespace: name, name: 'isolated' });
+const nameFor = ({ name }: NamespacedName) => ({ type: NETWORK_POLICIES, namespace: name, name: 'isolated' });
 
 /** Nothing reaches the Pods of a Namespace with the label `example.com/isolated: "true"`. */
 export const isolation = defineController({
@@ -21,8 +21,8 @@ export const isolation = defineController({
   owns: [
     {
       ...NETWORK_POLICIES,
-      at,
-      by: ({ metadata: { namespace = '' } }) => ({ name: namespace }),
+      nameFor: nameFor,
+      ownerOf: ({ metadata: { namespace = '' } }) => ({ name: namespace }),
       view({ metadata: { name, uid, labels } }): Policy | undefined {
         const isOurs = labels?.[MANAGED_BY_LABEL] === OURS[MANAGED_BY_LABEL];
         return name === 'isolated' ? { uid, isOurs } : undefined;
@@ -33,7 +33,7 @@ export const isolation = defineController({
     isolate: {
       summary: 'isolate the Namespace',
       run: async ({ kube, resource }) => {
-        const { namespace, name } = at(resource.metadata);
+        const { namespace, name } = nameFor(resource.metadata);
         await kube.create(NETWORK_POLICIES, {
           apiVersion: 'networking.k8s.io/v1',
           kind: 'NetworkPolicy',
@@ -50,7 +50,7 @@ export const isolation = defineController({
         names: () => ['isolated'],
       }),
       run: async ({ kube, resource }, { uid }: Policy) => {
-        await kube.delete(at(resource.metadata), { uid });
+        await kube.delete(nameFor(resource.metadata), { uid });
         return 'deleted NetworkPolicy isolated';
       },
     },
@@ -60,8 +60,8 @@ export const isolation = defineController({
     if (view.isIsolated && !policy) return next.do.isolate('its label asks for it');
     if (view.isIsolated && policy?.isOurs === false)
       return next.stalled({
-        code: 'NameTaken',
-        because: `NetworkPolicy isolated of Namespace ${metadata.name} is somebody else's`,
+        reason: 'NameTaken',
+        message: `NetworkPolicy isolated of Namespace ${metadata.name} is somebody else's`,
         advice: ['rename it'],
       });
     if (!view.isIsolated && policy?.isOurs) return next.do.open('its label does not ask for it', policy);

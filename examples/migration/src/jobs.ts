@@ -1,4 +1,10 @@
-import { JOBS, ownedBy, type Kube, type KubeReads, type KubernetesObject } from 'durable-operator';
+import {
+  JOBS,
+  controllerReference,
+  type Kube,
+  type KubeReader,
+  type KubernetesObject,
+} from 'durable-operator';
 import type { MigrationResource } from './kind.ts';
 
 export const STAGES = ['backup', 'migrate', 'verify', 'rollback'] as const;
@@ -13,7 +19,7 @@ export type JobState = 'absent' | 'running' | 'succeeded' | 'failed' | 'taken';
 /** How far the Job of each stage is. */
 export type Progress = Readonly<Record<Stage, JobState>>;
 
-export async function progressOf({ metadata }: MigrationResource, kube: KubeReads): Promise<Progress> {
+export async function progressOf({ metadata }: MigrationResource, kube: KubeReader): Promise<Progress> {
   const stateOf = async (stage: Stage): Promise<JobState> => {
     const job = await kube.get<Job>({
       type: JOBS,
@@ -43,7 +49,11 @@ export async function startJob(resource: MigrationResource, stage: Stage, kube: 
   await kube.create(JOBS, {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: { name: jobName(metadata.name, stage), namespace, ownerReferences: [ownedBy(resource)] },
+    metadata: {
+      name: jobName(metadata.name, stage),
+      namespace,
+      ownerReferences: [controllerReference(resource)],
+    },
     spec: {
       backoffLimit: 0,
       template: {

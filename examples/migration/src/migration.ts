@@ -3,7 +3,7 @@ import { jobName, progressOf, startJob, STAGES, stateOfJob, type Stage } from '.
 import { Migration } from './kind.ts';
 
 /** The end of a Job is noticed at once; at the latest after that, in milliseconds. */
-const LOOK_EVERY_MS = 60_000;
+const LOOK_EVERY = '1m';
 
 export const migration = defineController({
   name: 'migration',
@@ -29,8 +29,8 @@ export const migration = defineController({
       run: `kubectl ${what} -n ${metadata.namespace} job/${jobName(metadata.name, stage)}`,
       to: 'show why',
     });
-    const stalled = (code: string, because: string, stage: Stage) =>
-      next.stalled({ code, because, advice: [show('logs', stage)] });
+    const stalled = (reason: string, message: string, stage: Stage) =>
+      next.stalled({ reason: reason, message: message, advice: [show('logs', stage)] });
 
     const failed = STAGES.slice(0, 3).find((stage) => progress[stage] === 'failed');
     if (failed === 'backup')
@@ -48,13 +48,13 @@ export const migration = defineController({
         return stalled('RollbackFailed', `${failed} failed, and so did the rollback`, stage);
       case 'taken':
         return next.stalled({
-          code: 'JobNameTaken',
-          because: `Job ${jobName(metadata.name, stage)} belongs to somebody else`,
+          reason: 'JobNameTaken',
+          message: `Job ${jobName(metadata.name, stage)} belongs to somebody else`,
           advice: [show('describe', stage)],
         });
       case 'running':
       case 'succeeded':
-        return next.wait(`${stage} to end`, LOOK_EVERY_MS);
+        return next.wait(`${stage} to end`, { recheckAfter: LOOK_EVERY });
     }
   },
 

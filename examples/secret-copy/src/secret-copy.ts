@@ -3,7 +3,7 @@ import {
   defineController,
   NAMESPACES,
   SECRETS,
-  type KubeReads,
+  type KubeReader,
   type KubernetesObject,
   type ResourceOf,
 } from 'durable-operator';
@@ -22,11 +22,11 @@ export const secretCopy = defineController({
   for: SecretCopy,
   finalizer: 'example.com/secret-copy',
   references: [
-    { ...SECRETS, of: ({ resource }) => [{ name: resource.spec.secretName }] },
+    { ...SECRETS, names: ({ resource }) => [{ name: resource.spec.secretName }] },
     {
       ...NAMESPACES,
-      of: ({ resource }) => resource.spec.namespaces.map((name) => ({ name })),
-      selects: ({ resource }) => resource.spec.namespaceLabels,
+      names: ({ resource }) => resource.spec.namespaces.map((name) => ({ name })),
+      matchLabels: ({ resource }) => resource.spec.namespaceLabels,
     },
   ],
   permissions: [allow(SECRETS, ['list', 'create', 'patch', 'delete'])],
@@ -46,7 +46,7 @@ export const secretCopy = defineController({
       summary: 'copy the Secret',
       external: false,
       run: async (
-        { resource, observed: { source, copies }, kube, didSoFar },
+        { resource, observed: { source, copies }, kube, progress },
         namespaces: readonly string[],
       ) => {
         const { type, data = {} } = source ?? {};
@@ -65,7 +65,7 @@ export const secretCopy = defineController({
               { metadata: { uid }, data: { ...data, ...nulls } },
             );
           }
-          didSoFar(`copied the Secret into ${namespace}`);
+          progress(`copied the Secret into ${namespace}`);
         }
         return `copied the Secret into ${namespaces.join(', ')}`;
       },
@@ -79,10 +79,10 @@ export const secretCopy = defineController({
         names: () => surplus.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`),
         of: 'copies that are not asked for',
       }),
-      run: async ({ kube, didSoFar }, surplus: readonly Secret[]) => {
+      run: async ({ kube, progress }, surplus: readonly Secret[]) => {
         for (const { metadata } of surplus) {
           await kube.delete({ type: SECRETS, ...metadata }, { uid: metadata.uid });
-          didSoFar(`removed the copy in ${metadata.namespace}`);
+          progress(`removed the copy in ${metadata.namespace}`);
         }
         return `removed ${surplus.length} copies`;
       },
@@ -95,11 +95,11 @@ export const secretCopy = defineController({
         isBeingDeleted || !targets.includes(namespace) || name !== spec.secretName,
     );
     if (surplus.length > 0) return next.do.remove('they are not asked for', surplus);
-    if (isBeingDeleted) return next.released('no copy is left');
+    if (isBeingDeleted) return next.removeFinalizer('no copy is left');
     if (source === undefined)
       return next.stalled({
-        code: 'NoSecret',
-        because: `there is no Secret ${spec.secretName}`,
+        reason: 'NoSecret',
+        message: `there is no Secret ${spec.secretName}`,
         advice: ['create the Secret; that is noticed at once'],
       });
     const missing = targets.filter(
@@ -115,7 +115,7 @@ export const secretCopy = defineController({
 /** The namespaces that exist and are to have a copy. */
 async function targetsOf(
   { spec, metadata }: ResourceOf<typeof SecretCopy>,
-  kube: KubeReads,
+  kube: KubeReader,
 ): Promise<readonly string[]> {
   const labels = Object.entries(spec.namespaceLabels ?? {}).map(([name, value]) => `${name}=${value}`);
   const [selected, named] = await Promise.all([

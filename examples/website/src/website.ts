@@ -29,11 +29,11 @@ export const website = defineController({
   references: [
     {
       ...SECRETS,
-      of: ({ resource: { spec } }) => (spec.environment === undefined ? [] : [{ name: spec.environment }]),
+      names: ({ resource: { spec } }) => (spec.environment === undefined ? [] : [{ name: spec.environment }]),
     },
   ],
   owns: [DEPLOYMENTS, SERVICES],
-  children: ({ resource, referred: [secret] }) => [deployment(resource, secret), service(resource)],
+  children: ({ resource, references: [secret] }) => [deployment(resource, secret), service(resource)],
   status: ({ resource: { metadata } }) => ({ url: `http://${metadata.name}.${metadata.namespace}.svc` }),
 });
 

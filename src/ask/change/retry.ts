@@ -6,7 +6,7 @@ import type { PendingStep } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { bounded } from '../../bounded.ts';
 import { readTarget, type ObjectName, type Target } from '../cluster/objects.ts';
-import { controllersOf } from '../controllers.ts';
+import { configuredControllers } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import {
@@ -37,7 +37,7 @@ async function answerRetry(ask: Ask, question: Question<SharedOptions>): Promise
   const named =
     controller && name !== undefined ? namedResource(controller, name, session.namespace) : undefined;
   const runs = named ? await latestRunOf(question, named) : await openRunsOf(question, controller);
-  const controllers = controllersOf(ask.program);
+  const controllers = configuredControllers(ask.program);
   const backoffs = runs.flatMap((run) => backoffIn(controllers, run) ?? []);
   if (backoffs.length === 0) return nothingToRetry(ask, question, named?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);

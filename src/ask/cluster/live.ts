@@ -1,16 +1,16 @@
 import { type Reconciler } from '../../../activities/reconciler.ts';
 import { StepRun } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
-import type { Next, Step } from '../../contract/decision.ts';
+import type { NextInHistory, Step } from '../../contract/decision.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import type { Program } from '../../program/program.ts';
 import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 
 /** What the operator would observe of a resource now, and decide. */
-export interface Live {
+export interface LiveDecision {
   readonly observation: unknown;
-  readonly next: Next;
+  readonly next: NextInHistory;
 }
 
 export interface LiveRequest {
@@ -38,7 +38,7 @@ export function reconcilerOf(
 export async function readLive(
   ref: ResourceRef,
   { program, client, options, now, isNamespacePaused = false }: LiveRequest,
-): Promise<Live> {
+): Promise<LiveDecision> {
   const reconciler = reconcilerOf(reconcilersOf(program, { client, options }), ref);
   const superseded = new AbortController().signal;
   const context = { ref, now, superseded, isNamespacePaused: () => Promise.resolve(isNamespacePaused) };

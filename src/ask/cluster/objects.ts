@@ -1,9 +1,8 @@
-import { PAUSED_ANNOTATION } from '../../contract/control.ts';
 import type { Controller, ResourceType } from '../../contract/controller.ts';
 import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { found, isOf } from '../../kubernetes/errors.ts';
-import { resourcePath, type ResourceType as Collection } from '../../kubernetes/paths.ts';
+import { resourcePath, type PathType as Collection } from '../../kubernetes/paths.ts';
 import { AskProblem } from '../ask.ts';
 
 export interface ObjectName {
@@ -69,10 +68,6 @@ export function heldByOthers(
   { metadata: { finalizers = [] } }: KubernetesObject,
 ): readonly string[] {
   return finalizers.some((each) => each === finalizer) ? [] : finalizers;
-}
-
-export function isPaused({ metadata }: KubernetesObject): boolean {
-  return metadata.annotations?.[PAUSED_ANNOTATION] === 'true';
 }
 
 /** An object that gets annotations. */

@@ -5,12 +5,12 @@ import { readObject } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { durationText, harmless, paintFor, structured, tableOf, type Column } from '../output.ts';
 import { commandFor, namedResource, parseResource, titleOf, type NamedResource } from '../resource-name.ts';
-import { colourOf, isWell, STATES, type State } from '../state.ts';
+import { colourOf, isWell, STATES, type ResourceState } from '../state.ts';
 import type { OperatorProblem } from '../why/operator-problems.ts';
-import { dataOf, readRows, type ReadOptions, type ReadRows, type Row } from './rows.ts';
+import { rowData, readRows, type ReadOptions, type ReadRows, type Row } from './rows.ts';
 
 interface GetOptions extends ReadOptions {
-  readonly state?: readonly State[];
+  readonly state?: readonly ResourceState[];
   readonly notReady?: boolean;
   readonly watch?: boolean;
 }
@@ -30,12 +30,12 @@ export function addGet(program: Command, ask: Ask): void {
 }
 
 /** One or several, once or again. */
-function statesNamed(text: string, before: readonly State[] = []): readonly State[] {
+function statesNamed(text: string, before: readonly ResourceState[] = []): readonly ResourceState[] {
   return [...before, ...text.split(',').map(stateNamed)];
 }
 
 /** In any case, as people type it. */
-function stateNamed(text: string): State {
+function stateNamed(text: string): ResourceState {
   const typed = text.toLowerCase().replaceAll(/[-_ ]/g, '');
   const found = STATES.find((state) => state.toLowerCase() === typed);
   if (found === undefined) throw new InvalidArgumentError(`The states are ${STATES.join(', ')}.`);
@@ -76,7 +76,7 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
 function warnerFor({ stderr }: Ask): (ofOperator: readonly OperatorProblem[]) => void {
   let said = '';
   return (ofOperator) => {
-    const lines = ofOperator.map(({ because }) => `kubectl durable: ${because}: no change is taken up\n`);
+    const lines = ofOperator.map(({ message }) => `kubectl durable: ${message}: no change is taken up\n`);
     if (lines.join('') !== said) stderr.write(lines.join(''));
     said = lines.join('');
   };
@@ -129,7 +129,7 @@ export class RowPrinter {
     if (output === undefined || output === 'wide')
       this.#printTable(changed.flatMap((row) => [row, ...childRowsOf(row)]));
     else if (watch === true) await this.#printDocuments(changed, output);
-    else this.#ask.stdout.write(await structured(rows.map(dataOf), output));
+    else this.#ask.stdout.write(await structured(rows.map(rowData), output));
   }
 
   /** New rows, changed rows, and a last version of rows that are gone. */
@@ -152,7 +152,7 @@ export class RowPrinter {
 
   async #printDocuments(rows: readonly Row[], output: 'json' | 'yaml'): Promise<void> {
     const begin = output === 'yaml' ? '---\n' : '';
-    for (const row of rows) this.#ask.stdout.write(begin + (await structured(dataOf(row), output)));
+    for (const row of rows) this.#ask.stdout.write(begin + (await structured(rowData(row), output)));
   }
 }
 

@@ -1,11 +1,12 @@
 import { isNamespaceType, type Controller } from '../../contract/controller.ts';
 import { causeOf, reasonOf } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
-import type { Subject } from '../../contract/words.ts';
+import type { MessageInput } from '../../contract/words.ts';
 import { NAMESPACES } from '../../controllers/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { isPaused, listObjects, readObject } from '../cluster/objects.ts';
+import { isPaused } from '../../contract/control.ts';
+import { listObjects, readObject } from '../cluster/objects.ts';
 import { childrenNotWell, hasStatus } from '../controllers.ts';
 import {
   endedWithNamespace,
@@ -37,7 +38,7 @@ export interface Fetched {
 }
 
 /** An undefined field restricts nothing. */
-export interface Scope {
+export interface ResourceScope {
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   /** Of labels; not of children. */
@@ -48,7 +49,7 @@ export interface Scope {
 export async function fetchResources(
   client: KubernetesClient,
   controller: Controller,
-  scope: Scope,
+  scope: ResourceScope,
 ): Promise<Fetched> {
   const { name, primary } = controller;
   const { namespaced } = primary.type;
@@ -72,7 +73,7 @@ export async function fetchResources(
   }
 }
 
-function childrenToList(controller: Controller, { name }: Scope): Controller['children'] {
+function childrenToList(controller: Controller, { name }: ResourceScope): Controller['children'] {
   return hasStatus(controller) && name === undefined ? [] : controller.children;
 }
 
@@ -81,7 +82,7 @@ type Listable = Pick<Controller['primary'], 'type' | 'metadataOnly' | 'fieldSele
 function listAll(
   client: KubernetesClient,
   { type, metadataOnly, fieldSelector = '', labelSelector = '' }: Listable,
-  { namespace, name, selector = '' }: Scope,
+  { namespace, name, selector = '' }: ResourceScope,
 ): Promise<readonly KubernetesObject[]> {
   const selectors = [fieldSelector, name === undefined ? '' : `metadata.name=${name}`];
   return listObjects(client, type, {
@@ -94,13 +95,13 @@ function listAll(
 }
 
 /** By their names. */
-export type Namespaces = ReadonlyMap<string, KubernetesObject>;
+export type NamespacesByName = ReadonlyMap<string, KubernetesObject>;
 
 /** Those that the user may read. @param namespace undefined: all */
 export async function fetchNamespaces(
   client: KubernetesClient,
   namespace: string | undefined,
-): Promise<Namespaces> {
+): Promise<NamespacesByName> {
   if (namespace !== undefined) {
     const object = { type: NAMESPACES, namespace: undefined, name: namespace };
     const found = await unlessRefused(readObject(client, object, { metadataOnly: true }));
@@ -121,7 +122,7 @@ async function unlessRefused<T>(reading: Promise<T>): Promise<T | undefined> {
 }
 
 export interface Around {
-  readonly namespaces: Namespaces;
+  readonly namespaces: NamespacesByName;
   readonly nowMs: number;
   /** A named resource is shown even if a list leaves it out. */
   readonly isNamed?: boolean;
@@ -150,13 +151,13 @@ export function resourcesIn(
   });
 }
 
-function stateAtRest(controller: Controller, subject: Subject, around: Around): StatusSays {
+function stateAtRest(controller: Controller, subject: MessageInput, around: Around): StatusSays {
   const { object } = subject;
   const namespace = around.namespaces.get(object.metadata.namespace ?? '');
   const ended = endedWithNamespace(controller, object, namespace);
   if (ended !== undefined) {
     const since = namespace?.metadata.deletionTimestamp;
-    return { state: 'Ignored', message: ended.because, since, cause: ended };
+    return { state: 'Ignored', message: ended.message, since, cause: ended };
   }
   const says = hasStatus(controller)
     ? stateByStatus(controller, object)
@@ -186,7 +187,7 @@ function byOwner({ children }: Controller, objects: readonly (readonly Kubernete
 
 function stateByItsController(
   controller: Controller,
-  { object, observation }: Subject,
+  { object, observation }: MessageInput,
   { namespaces, nowMs }: Around,
 ): StatusSays {
   const namespace = namespaces.get(object.metadata.namespace ?? '');
@@ -194,10 +195,10 @@ function stateByItsController(
   const decision = controller.decide(observation, nowMs, { isLive: true, isNamespacePaused });
   const [state, cause] = [stateByDecision(decision), causeOf(decision)];
   if (state !== 'UpToDate') {
-    const message = cause?.because ?? (state === 'Paused' ? reasonOf(decision) : NOT_STARTED);
+    const message = cause?.message ?? (state === 'Paused' ? reasonOf(decision) : NOT_STARTED);
     return { ...notStarted(object), state, message, cause };
   }
   const ignored = controller.words?.ignored?.(object);
-  if (ignored !== undefined) return { state: 'Ignored', message: ignored.because, since: undefined };
+  if (ignored !== undefined) return { state: 'Ignored', message: ignored.message, since: undefined };
   return { state, message: '', since: undefined };
 }

@@ -1,15 +1,15 @@
 import type { Cause } from '../../contract/cause.ts';
 import { namespaceOf, type Controller } from '../../contract/controller.ts';
 import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
-import { readOpenRuns, type OpenRun } from '../../temporal/open-runs.ts';
+import { readOpenRuns, type OpenRunReport } from '../../temporal/open-runs.ts';
 import { pendingStepOf } from '../../temporal/run-reader.ts';
 import type { Ask, Question } from '../ask.ts';
-import { controllersOf } from '../controllers.ts';
+import { configuredControllers } from '../controllers.ts';
 import { assumingDefaults, whyLeftOut, whyNoOperator, type Reconciliation } from '../operator-words.ts';
 import type { SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import { nameOfKind, type ResourceName } from '../resource-name.ts';
-import { stateOfRun, type State } from '../state.ts';
+import { stateOfRun, type ResourceState } from '../state.ts';
 import { operatorProblems, type OperatorProblem } from '../why/operator-problems.ts';
 import {
   fetchNamespaces,
@@ -40,7 +40,7 @@ export async function readRows(
 ): Promise<ReadRows> {
   const { operator, runs, ofOperator, namespaces, lists } = await readServers(ask, question, named);
   const { settings } = operator;
-  const controllers = controllersOf(ask.program, settings);
+  const controllers = configuredControllers(ask.program, settings);
   const around = { namespaces, nowMs: ask.now(), isNamed: named?.name !== undefined };
   const resources = lists.flatMap((list) => {
     const controller = controllers.find(({ name }) => name === list.controller);
@@ -70,7 +70,7 @@ async function readServers(
   // kubectl also ignores `-n` when it lists a kind without namespaces.
   const isEverywhere = options.allNamespaces === true || (!isNamespaced && name === undefined);
   const namespace = isEverywhere ? undefined : session.namespace;
-  const kinds = named === undefined ? controllersOf(program) : [named.controller];
+  const kinds = named === undefined ? configuredControllers(program) : [named.controller];
   const scope = { namespace, name, selector: options.selector };
   const readRuns = async () => {
     const operator = await session.temporal();
@@ -105,7 +105,7 @@ export interface Row {
   readonly resource: string;
   readonly controller: string;
   /** Undefined: it is no longer listed. */
-  readonly state: State | undefined;
+  readonly state: ResourceState | undefined;
   readonly step?: string | undefined;
   readonly attempt?: number | undefined;
   readonly nextTryAtMs?: number | undefined;
@@ -121,7 +121,7 @@ export interface Row {
 
 export interface RowsRequest {
   readonly resources: readonly ListedResource[];
-  readonly runs: readonly OpenRun[];
+  readonly runs: readonly OpenRunReport[];
   readonly controllers: readonly Controller[];
   /** Undefined: the options of the operator are unknown. */
   readonly reconciliation: Reconciliation | undefined;
@@ -141,7 +141,7 @@ export function rowsOf(request: RowsRequest): Row[] {
     open.delete(id);
     const isBeingDeleted = resource.object.metadata.deletionTimestamp !== undefined;
     const namespace = namespaceOf(ref, resource.controller.primary.type);
-    const leftOut = reconciliation && whyLeftOut(reconciliation, { ...ref, namespace })?.because;
+    const leftOut = reconciliation && whyLeftOut(reconciliation, { ...ref, namespace })?.message;
     const row = run ? rowOfRun(run, resource.controller, nowMs) : rowAtRest(resource, leftOut);
     return { ...row, isBeingDeleted, notWell: resource.notWell };
   });
@@ -178,7 +178,7 @@ function nameIn({ namespace, name, uid }: ResourceRef, controller: Controller) {
   };
 }
 
-function rowOfRun({ run, because, cause }: OpenRun, controller: Controller, nowMs: number): Row {
+function rowOfRun({ run, because, cause }: OpenRunReport, controller: Controller, nowMs: number): Row {
   const pending = pendingStepOf(run);
   const next = pending?.nextTryAtMs;
   return {
@@ -195,11 +195,11 @@ function rowOfRun({ run, because, cause }: OpenRun, controller: Controller, nowM
 }
 
 /** For programs: times in RFC 3339, and nothing that is only for the table. */
-export function dataOf(row: Row): object {
+export function rowData(row: Row): object {
   const { namespace, resource, controller, state = null, cause, step, attempt, message, workflowId } = row;
   const time = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
   const times = { nextTry: time(row.nextTryAtMs), since: time(row.sinceMs) };
-  const what = { namespace, resource, controller, state, code: cause?.code, step, attempt };
+  const what = { namespace, resource, controller, state, reason: cause?.reason, step, attempt };
   const { notWell = [] } = row;
   return { ...what, ...times, message, ...(notWell.length > 0 && { notWell }), workflowId };
 }

@@ -1,7 +1,13 @@
 import { sentenceOf } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
-import type { Entry, NextStep, RunTimeline, StepEntry, StepFailure } from '../../temporal/timeline.ts';
+import type {
+  TimelineEntry,
+  TimelineNextStep,
+  RunTimeline,
+  StepEntry,
+  StepFailure,
+} from '../../temporal/timeline.ts';
 import { durationText, timeText } from '../output.ts';
 
 /** An Event of the resource, as `kubectl events` shows it. */
@@ -38,7 +44,7 @@ export interface Line {
 }
 
 /** All lines of a name, the oldest object first. The lines of an object are in the order of time. */
-export function linesOf(incarnations: readonly Incarnation[]): readonly Line[] {
+export function historyLines(incarnations: readonly Incarnation[]): readonly Line[] {
   return incarnations.toSorted((a, b) => beginOf(a) - beginOf(b)).flatMap(linesOfObject);
 }
 
@@ -76,7 +82,7 @@ function linesOfRun({ runId, startedAtMs, reason, entries, end }: RunTimeline): 
   return [head, ...lines, { atMs, kind: 'entry', id: `${runId} end`, label: how, words, notes, isBad }];
 }
 
-function lineOfEntry(entry: Entry, id: string): Line {
+function lineOfEntry(entry: TimelineEntry, id: string): Line {
   const line = { ...PLAIN, id, atMs: entry.atMs };
   switch (entry.kind) {
     case 'step':
@@ -86,8 +92,8 @@ function lineOfEntry(entry: Entry, id: string): Line {
       return { ...line, label: signal, words: reason, notes: by === '' ? [] : [`by ${by}`] };
     }
     case 'wait': {
-      const { end, atMostMs, summary } = entry;
-      const took = end.how === 'in progress' ? `at most ${tookText(atMostMs)}` : tookText(end.tookMs);
+      const { end, timeoutMs, summary } = entry;
+      const took = end.how === 'in progress' ? `at most ${tookText(timeoutMs)}` : tookText(end.tookMs);
       const notes = end.how === 'something changed' ? [took, 'ended by a change'] : [took];
       return { ...line, label: 'wait', words: summary, notes };
     }
@@ -143,7 +149,7 @@ function doneText({ end, summary }: StepEntry): string {
   return sentenceOf(did) || (next === undefined ? (summary ?? '') : nextText(next));
 }
 
-function nextText({ do: next, because }: NextStep): string {
+function nextText({ do: next, because }: TimelineNextStep): string {
   return [NOTHING[next] ?? `next: ${next}`, because].filter((words) => words !== '').join(': ');
 }
 

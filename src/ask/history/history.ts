@@ -15,7 +15,7 @@ import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless, paintFor, structured, timeText, type Paint } from '../output.ts';
 import { parseNamedResource, titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
 import type { Session, TemporalAccess } from '../session.ts';
-import { linesOf, type Incarnation, type Line, type ObjectEvent } from './history-lines.ts';
+import { historyLines, type Incarnation, type Line, type ObjectEvent } from './history-lines.ts';
 
 interface HistoryOptions extends SharedOptions {
   readonly follow?: boolean;
@@ -48,7 +48,7 @@ async function answerHistory(
     return 0;
   }
   const { incarnations, notes } = await reader.read();
-  const lines = linesOf(incarnations);
+  const lines = historyLines(incarnations);
   if (output !== undefined) {
     ask.stdout.write(await structured({ resource: reader.title, objects: incarnations }, output));
   } else {
@@ -79,7 +79,7 @@ async function follow(ask: Ask, reader: HistoryReader): Promise<void> {
   const noted = new Set<string>();
   const style = { title: reader.title, paint: paintFor(ask) };
   const print = ({ incarnations, notes }: ReadHistory) => {
-    const lines = linesOf(incarnations);
+    const lines = historyLines(incarnations);
     for (const note of [...notes, ...noteOnKeys(lines)]) {
       if (!noted.has(note)) ask.stderr.write(`${note}\n`);
       noted.add(note);

@@ -9,13 +9,13 @@ const Manifest = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string().min(1), namespace: z.string().optional() }),
 });
-export type Manifest = z.infer<typeof Manifest>;
+export type PlanManifest = z.infer<typeof Manifest>;
 
 /** `kubectl get -o yaml` prints several objects as one. */
 const List = z.object({ kind: z.literal('List'), items: z.array(z.unknown()) });
 
 /** @param file `-`: standard input @throws AskProblem */
-export async function manifestsIn(file: string): Promise<readonly Manifest[]> {
+export async function manifestsOfFile(file: string): Promise<readonly PlanManifest[]> {
   const reading = file === '-' ? readAll(process.stdin) : readFile(file, 'utf8');
   const content = await reading.catch((error: unknown) => {
     const words = error instanceof Error ? error.message : String(error);
@@ -24,7 +24,7 @@ export async function manifestsIn(file: string): Promise<readonly Manifest[]> {
   return parseManifests(content, file);
 }
 
-export function parseManifests(content: string, file: string): readonly Manifest[] {
+export function parseManifests(content: string, file: string): readonly PlanManifest[] {
   const documents = [...parseAllDocuments(content)].filter(
     (document) => document.errors.length > 0 || document.toJS() !== null,
   );
@@ -41,7 +41,7 @@ export function parseManifests(content: string, file: string): readonly Manifest
   return manifests;
 }
 
-function manifestFrom(content: unknown, where: string): Manifest {
+function manifestFrom(content: unknown, where: string): PlanManifest {
   const { data } = Manifest.safeParse(content);
   if (data !== undefined) return data;
   throw new AskProblem(`${where} needs apiVersion, kind and metadata.name; correct the file`);

@@ -4,12 +4,12 @@ import type { Rest } from '../../contract/decision.ts';
 import { fieldsOf } from '../../controllers/fields.ts';
 import { redacted } from '../../contract/redacted.ts';
 import { harmless, type Paint } from '../output.ts';
-import type { Write } from './rehearsal.ts';
+import type { PlannedWrite } from './rehearsal.ts';
 
 export interface Plan {
   readonly resource: string;
   /** The write of the file itself, if there is one. */
-  readonly applied?: Write;
+  readonly applied?: PlannedWrite;
   readonly steps: readonly PlannedStep[];
   /** The resource is on hold after so many steps. The other steps would follow without the hold. */
   readonly hold?: { readonly because: string; readonly after: number };
@@ -19,7 +19,7 @@ export interface Plan {
 export interface PlannedStep {
   readonly step: string;
   readonly because: string;
-  readonly writes: readonly Write[];
+  readonly writes: readonly PlannedWrite[];
   readonly refusal?: string;
 }
 
@@ -37,7 +37,7 @@ export type PlanEnd =
 
 /** Writes that differ only in the name. */
 export interface WriteGroup {
-  readonly verb: Write['verb'];
+  readonly verb: PlannedWrite['verb'];
   /** `pods/web-pod-x7k2p` … */
   readonly names: readonly string[];
   /** Of the first write; a unified diff without its head. */
@@ -45,7 +45,7 @@ export interface WriteGroup {
   readonly isChecked: boolean;
 }
 
-export function groupsOf(writes: readonly Write[]): readonly WriteGroup[] {
+export function groupsOf(writes: readonly PlannedWrite[]): readonly WriteGroup[] {
   const groups = new Map<string, WriteGroup>();
   for (const write of writes) {
     const { verb, isChecked } = write;
@@ -69,7 +69,7 @@ function nameIn(path: string): string {
 
 const CONTEXT_LINES = 3;
 
-function diffOf({ before, after, verb }: Write): string {
+function diffOf({ before, after, verb }: PlannedWrite): string {
   if (verb === 'delete') return '';
   const context = { context: CONTEXT_LINES };
   const patch = createTwoFilesPatch('', '', yamlOf(before), yamlOf(after), '', '', context);
@@ -120,7 +120,7 @@ export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint:
 
 const NAMED_MAX = 5;
 
-function textOfWrites(writes: readonly Write[], paint: Paint): string[] {
+function textOfWrites(writes: readonly PlannedWrite[], paint: Paint): string[] {
   return groupsOf(writes).flatMap(({ verb, names, diff, isChecked }) => {
     const shown = names.slice(0, NAMED_MAX).join(', ');
     const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
@@ -161,14 +161,14 @@ function textOfRest(rest: Rest): string {
     case 'wait':
       return `it waits for ${rest.for}`;
     case 'stalled':
-      return `it stalls: ${rest.because}`;
+      return `it stalls: ${rest.message}`;
     case 'held':
-      return `on hold: ${rest.because}; the next step would be ${rest.would}`;
+      return `on hold: ${rest.message}; the next step would be ${rest.would}`;
   }
 }
 
-export function dataOf({ applied, steps, ...plan }: Plan): object {
-  const dataOfWrite = (write: Write) => {
+export function planData({ applied, steps, ...plan }: Plan): object {
+  const dataOfWrite = (write: PlannedWrite) => {
     const { verb, path, isChecked } = write;
     return { verb, path, diff: diffOf(write), checked: isChecked };
   };

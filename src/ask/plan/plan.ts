@@ -9,8 +9,8 @@ import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless, paintFor, structured } from '../output.ts';
 import { parseNamedResource, type NamedResource } from '../resource-name.ts';
-import { manifestsIn } from './manifests.ts';
-import { dataOf, textOfPlan, type Plan } from './plan-lines.ts';
+import { manifestsOfFile } from './manifests.ts';
+import { planData, textOfPlan, type Plan } from './plan-lines.ts';
 import { Planner } from './planner.ts';
 
 interface PlanOptions extends SharedOptions {
@@ -30,7 +30,7 @@ async function answerPlan(ask: Ask, question: Question<PlanOptions>): Promise<Ex
   const { plans, notes } = await plansFor(ask, question);
   const { output } = question.options;
   if (output !== undefined) {
-    const data = plans.map(dataOf);
+    const data = plans.map(planData);
     ask.stdout.write(await structured(data.length === 1 ? data[0] : data, output));
   } else {
     const paint = paintFor(ask);
@@ -55,7 +55,7 @@ async function plansFor(ask: Ask, { session, words, options }: Question<PlanOpti
   const { filename } = options;
   if ((filename === undefined) === (words.length === 0))
     throw new AskProblem('name a resource, KIND/NAME, or a file, -f FILE');
-  const manifests = filename === undefined ? undefined : await manifestsIn(filename);
+  const manifests = filename === undefined ? undefined : await manifestsOfFile(filename);
   const resource = filename === undefined ? parseNamedResource(session, words) : undefined;
   const { settings, notes } = await settingsIn(session);
   const planner = new Planner(session, optionsOf(session.program, settings), ask.now);

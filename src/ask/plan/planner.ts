@@ -16,12 +16,12 @@ import { AskProblem } from '../ask.ts';
 import { reconcilerOf } from '../cluster/live.ts';
 import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
 import type { Session } from '../session.ts';
-import { controllersOf } from '../controllers.ts';
+import { configuredControllers } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
 import { namedResource, titleOf } from '../resource-name.ts';
-import type { Manifest } from './manifests.ts';
+import type { PlanManifest } from './manifests.ts';
 import type { Plan, PlanEnd, PlannedStep } from './plan-lines.ts';
-import { MayNotTry, Rehearsal, type Write } from './rehearsal.ts';
+import { MayNotTry, Rehearsal, type PlannedWrite } from './rehearsal.ts';
 
 /** More steps than any reconcile takes: 100,000 Pods, 150 at a time. */
 const STEPS_MAX = 1_000;
@@ -71,8 +71,8 @@ export class Planner {
   }
 
   /** @param namespace of manifests that name none @throws AskProblem, ApiError */
-  async ofFile(manifests: readonly Manifest[], namespace: string): Promise<readonly Plan[]> {
-    const controllers = controllersOf(this.#program);
+  async ofFile(manifests: readonly PlanManifest[], namespace: string): Promise<readonly Plan[]> {
+    const controllers = configuredControllers(this.#program);
     const plans: Plan[] = [];
     for (const manifest of manifests) {
       const controller = controllers.find(({ primary: { type } }) => isOfType(manifest, type));
@@ -91,10 +91,10 @@ export class Planner {
   }
 
   async #apply(
-    manifest: Manifest,
+    manifest: PlanManifest,
     controller: Controller,
     defaultNamespace: string,
-  ): Promise<{ readonly ref: ResourceRef; readonly applied: Write | undefined }> {
+  ): Promise<{ readonly ref: ResourceRef; readonly applied: PlannedWrite | undefined }> {
     const { name, namespace = defaultNamespace } = manifest.metadata;
     const { object, place } = namedResource(controller, name, namespace);
     const path = pathOf(object);
@@ -119,13 +119,13 @@ export class Planner {
     const resource = titleOf({ ...ref, type });
     const namespace = namespaceOf(ref, type);
     const leftOut = whyLeftOut(this.#reconciliation, { ...ref, namespace });
-    if (leftOut) this.#notes.add(`the operator ignores ${resource} for now: ${leftOut.because}`);
+    if (leftOut) this.#notes.add(`the operator ignores ${resource} for now: ${leftOut.message}`);
     const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(namespace));
     const { end, steps } = now;
     if (end.is !== 'rest' || end.next.do !== 'held') return { resource, ...now };
     await this.#lift({ type, namespace: ref.namespace, name: ref.name });
     const then = await this.#rehearse(this.#unheld, ref, () => Promise.resolve(false));
-    const hold = { because: end.next.because, after: steps.length };
+    const hold = { because: end.next.message, after: steps.length };
     return { resource, steps: [...steps, ...then.steps], hold, end: then.end };
   }
 
@@ -213,7 +213,7 @@ type Performed = { readonly steps: readonly PlannedStep[] } & (
   { readonly stepEnd: StepEnd<unknown> } | { readonly end: PlanEnd }
 );
 
-function isOfType({ apiVersion, kind }: Manifest, type: Controller['primary']['type']): boolean {
+function isOfType({ apiVersion, kind }: PlanManifest, type: Controller['primary']['type']): boolean {
   const { group, version } = type;
   return kind === type.kind && apiVersion === (group === '' ? version : `${group}/${version}`);
 }

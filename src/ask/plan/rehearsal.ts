@@ -6,7 +6,7 @@ import { matchesLabels, parseLabelSelector } from '../../api/label-selector.ts';
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
 import { ApiError, found, isOf } from '../../kubernetes/errors.ts';
 
-export interface Write {
+export interface PlannedWrite {
   readonly verb: 'create' | 'patch' | 'delete';
   /** `/api/v1/namespaces/shop/pods/web-pod-x7k2p` */
   readonly path: string;
@@ -32,7 +32,7 @@ export class Rehearsal implements KubernetesClient {
   readonly fieldManager: string;
   readonly #client: KubernetesClient;
   readonly #rehearsed = new Map<string, Rehearsed>();
-  #writes: Write[] = [];
+  #writes: PlannedWrite[] = [];
 
   constructor(client: KubernetesClient) {
     this.#client = dryRunOnly(client);
@@ -40,7 +40,7 @@ export class Rehearsal implements KubernetesClient {
     this.fieldManager = client.fieldManager;
   }
 
-  takeWrites(): readonly Write[] {
+  takeWrites(): readonly PlannedWrite[] {
     const writes = this.#writes;
     this.#writes = [];
     return writes;

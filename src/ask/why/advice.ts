@@ -2,7 +2,7 @@ import type { Advice, Cause } from '../../contract/cause.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 import { timeText } from '../output.ts';
 
-export type Problem = Omit<Cause, 'code'>;
+export type AdvisedProblem = Omit<Cause, 'reason'>;
 
 export const START_OPERATOR = 'start the operator, or find out why it does not run';
 
@@ -33,13 +33,13 @@ export function workerProblem(
   { pollers, lastPollMs, current }: TaskQueuePollers,
   { taskQueue, version }: { readonly taskQueue: string; readonly version: string | undefined },
   own: string,
-): Problem | undefined {
+): AdvisedProblem | undefined {
   if (pollers.length === 0) return noWorker(taskQueue, own, lastPollMs);
   const versions = [...new Set(pollers)].filter((each) => each !== '').sort();
   const latest = versions.slice(-1);
   if (version !== undefined && !versions.includes(version)) {
     return {
-      because: `the run stays with ${version}, and no worker of that version is left`,
+      message: `the run stays with ${version}, and no worker of that version is left`,
       advice: [`start a worker of ${version} again`, endRunsOf(version)],
     };
   }
@@ -47,24 +47,24 @@ export function workerProblem(
   if (current !== '') {
     const others = versions.length === 0 ? 'no version' : versions.join(', ');
     return {
-      because: `${current} is the current version, and it has no workers; there are workers of ${others}`,
+      message: `${current} is the current version, and it has no workers; there are workers of ${others}`,
       advice: [`start workers of ${current}, or promote the version that runs`, ...latest.map(promote)],
     };
   }
   if (pollers.includes('')) return undefined;
   return {
-    because: `no worker version is current: the workers of ${versions.join(', ')} get no runs until one is promoted`,
+    message: `no worker version is current: the workers of ${versions.join(', ')} get no runs until one is promoted`,
     advice: latest.map(promote),
   };
 }
 
-function noWorker(taskQueue: string, own: string, lastPollMs: number | undefined): Problem {
+function noWorker(taskQueue: string, own: string, lastPollMs: number | undefined): AdvisedProblem {
   const since = lastPollMs === undefined ? 'for five minutes' : `since ${timeText(lastPollMs)}`;
-  const because = `no worker has polled task queue "${taskQueue}" ${since}`;
+  const message = `no worker has polled task queue "${taskQueue}" ${since}`;
   return taskQueue === own
-    ? { because, advice: [START_OPERATOR, SHOW_OPERATOR] }
+    ? { message: message, advice: [START_OPERATOR, SHOW_OPERATOR] }
     : {
-        because: `${because}; the operator uses task queue "${own}"`,
+        message: `${message}; the operator uses task queue "${own}"`,
         advice: [`start a worker with --task-queue ${taskQueue} until this run has ended`],
       };
 }

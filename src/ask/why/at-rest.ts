@@ -6,7 +6,7 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { hasStatus } from '../controllers.ts';
 import { endedWithNamespace, stateByDecision, stateByStatus, stateOfDone } from '../state.ts';
-import { FIND_LEADER, SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
+import { FIND_LEADER, SHOW_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
@@ -16,14 +16,14 @@ import {
   deletion,
   lastRunOf,
   nextFact,
-  wantedAndThere,
+  desiredAndCurrent,
   whyUnknown,
   WITHOUT_OPTIONS,
-  type Answer,
+  type ExplanationBody,
 } from './facts.ts';
-import { liveIn, type Known, type Reached } from './findings.ts';
+import { liveIn, type CompleteFindings, type Reached } from './findings.ts';
 
-export function explainAtRest(known: Known): Answer {
+export function explainAtRest(known: CompleteFindings): ExplanationBody {
   return (
     leftOut(known) ??
     withoutOperator(known) ??
@@ -34,7 +34,7 @@ export function explainAtRest(known: Known): Answer {
 }
 
 /** The operator's options, or the resource itself, prevent any work. */
-function leftOut(known: Known): Answer | undefined {
+function leftOut(known: CompleteFindings): ExplanationBody | undefined {
   const { controller, place, cluster, temporal } = known;
   const options = temporal.settings?.options.reconciliation;
   const namespace = namespaceOf(place, controller.primary.type);
@@ -44,22 +44,22 @@ function leftOut(known: Known): Answer | undefined {
   return (
     reason && {
       state: 'Ignored',
-      code: ended?.code,
+      reason: ended?.reason,
       headline: `is ignored by the operator${ended ? ': its namespace is being deleted' : ''}`,
-      facts: [...deletion(known), ...facts({ because: reason.because }), ...lastRunOf(known)],
+      facts: [...deletion(known), ...facts({ because: reason.message }), ...lastRunOf(known)],
       advice: reason.advice,
     }
   );
 }
 
-function ignored(known: Known): Problem | undefined {
+function ignored(known: CompleteFindings): AdvisedProblem | undefined {
   const { controller, cluster } = known;
   const next = liveIn(known)?.next.do ?? 'converged';
   return next === 'converged' ? controller.words?.ignored?.(cluster.object) : undefined;
 }
 
 /** The options of the operator are unknown. There may be no operator. */
-function withoutOperator(known: Known): Answer | undefined {
+function withoutOperator(known: CompleteFindings): ExplanationBody | undefined {
   const { settings, unreadable, otherTaskQueues } = known.temporal;
   if (settings !== undefined) return undefined;
   const { run } = commandOn(known, 'why', '');
@@ -73,7 +73,7 @@ function withoutOperator(known: Known): Answer | undefined {
         ? 'has no operator that is known'
         : 'has an operator that is newer than this plugin',
     facts: [
-      ...wantedAndThere(known),
+      ...desiredAndCurrent(known),
       ...facts({ because: whyNoOperator(known.temporal) }),
       ...nextFact(known, WITHOUT_OPTIONS),
       ...lastRunOf(known),
@@ -93,7 +93,7 @@ function howToHaveOperator({ unreadable, otherCluster }: Reached): Advice[] {
 }
 
 /** Not all objects can be read, often because a permission is missing. */
-function unknownDecision(known: Known): Answer | undefined {
+function unknownDecision(known: CompleteFindings): ExplanationBody | undefined {
   const { controller, live, cluster } = known;
   if (!(live instanceof ApiError)) return undefined;
   const { state, message } = stateByStatus(controller, cluster.object);
@@ -105,7 +105,7 @@ function unknownDecision(known: Known): Answer | undefined {
   };
 }
 
-function nothingToDo(known: Known): Answer | undefined {
+function nothingToDo(known: CompleteFindings): ExplanationBody | undefined {
   const next = liveIn(known)?.next;
   if (next?.do !== 'converged') return undefined;
   const { because, advice, ...answer } = notReady(known) ?? done(known);
@@ -115,10 +115,10 @@ function nothingToDo(known: Known): Answer | undefined {
     facts: [
       ...facts({ because }),
       ...deletion(known),
-      ...wantedAndThere(known),
+      ...desiredAndCurrent(known),
       ...facts({ found: because === undefined ? decisionText(next) : undefined }),
       ...lastRunOf(known),
-      ...facts({ but: problem && `${problem.because}: a change would have to wait` }),
+      ...facts({ but: problem && `${problem.message}: a change would have to wait` }),
     ],
     ...(known.temporal.run === undefined
       ? { advice }
@@ -126,9 +126,9 @@ function nothingToDo(known: Known): Answer | undefined {
   };
 }
 
-type AtRest = Omit<Answer, 'facts'> & { readonly because?: string | undefined };
+type AtRest = Omit<ExplanationBody, 'facts'> & { readonly because?: string | undefined };
 
-function notReady(known: Known): AtRest | undefined {
+function notReady(known: CompleteFindings): AtRest | undefined {
   const { controller, cluster, nowMs } = known;
   const next = liveIn(known)?.next;
   const says = hasStatus(controller) ? stateByStatus(controller, cluster.object) : undefined;
@@ -137,22 +137,22 @@ function notReady(known: Known): AtRest | undefined {
   const since = says?.since === undefined ? '' : `, for ${ago(Date.parse(says.since), nowMs)}`;
   return {
     state: cause === undefined ? 'Reconciling' : 'NotReady',
-    code: cause?.code,
-    headline: `is not ready${cause === undefined ? ' yet' : `: ${cause.code}`}${counted(known)}${since}`,
-    because: cause?.because ?? says?.message,
+    reason: cause?.reason,
+    headline: `is not ready${cause === undefined ? ' yet' : `: ${cause.reason}`}${counted(known)}${since}`,
+    because: cause?.message ?? says?.message,
     advice: cause?.advice ?? [],
   };
 }
 
-function done(known: Known): AtRest {
+function done(known: CompleteFindings): AtRest {
   const { controller, cluster, place } = known;
-  const { state, cause: { code, advice = [] } = {} } = stateOfDone(controller, cluster.object);
-  if (state === 'UpToDate' && code !== undefined) return { state, code, ...notFollowed(known) };
+  const { state, cause: { reason, advice = [] } = {} } = stateOfDone(controller, cluster.object);
+  if (state === 'UpToDate' && reason !== undefined) return { state, reason: reason, ...notFollowed(known) };
   if (state === 'UpToDate') return { state, headline: `is up to date${counted(known)}`, advice };
   const headline = 'is being deleted, and the operator has nothing left to do';
   return {
     state,
-    code,
+    reason: reason,
     headline,
     advice: [...advice, ...(isNamespaceType(controller.primary.type) ? whatIsLeft(place.name) : [])],
   };
@@ -167,7 +167,7 @@ function whatIsLeft(namespace: string): readonly Advice[] {
 }
 
 /** Somebody meant to pause it, or to ask for approval. */
-function notFollowed(known: Known): Pick<Answer, 'headline' | 'advice'> {
+function notFollowed(known: CompleteFindings): Pick<ExplanationBody, 'headline' | 'advice'> {
   const value = known.cluster.object.metadata.annotations?.[PAUSED_ANNOTATION] ?? 'false';
   if (value === 'true' || value === 'false')
     return { headline: 'has an annotation that cannot be followed', advice: [] };
@@ -179,10 +179,10 @@ function notFollowed(known: Known): Pick<Answer, 'headline' | 'advice'> {
 
 const VALUE_MAX = 40;
 
-function notStarted(known: Known): Answer {
+function notStarted(known: CompleteFindings): ExplanationBody {
   const next = liveIn(known)?.next;
-  const { because, advice } = problemOfOperator(known) ?? {
-    because: 'the operator has not started one: the change is only seconds old, or no operator watches',
+  const { message, advice } = problemOfOperator(known) ?? {
+    message: 'the operator has not started one: the change is only seconds old, or no operator watches',
     advice: ['ask again in ten seconds; if nothing has changed, read the log of the leader', ...FIND_LEADER],
   };
   return {
@@ -190,15 +190,17 @@ function notStarted(known: Known): Answer {
     headline: 'needs a reconcile, and no run is open for it',
     facts: [
       ...deletion(known),
-      ...wantedAndThere(known),
+      ...desiredAndCurrent(known),
       ...nextFact(known),
-      ...facts({ because }),
+      ...facts({ because: message }),
       ...lastRunOf(known),
     ],
     advice,
   };
 }
 
-function problemOfOperator({ temporal: { workers, taskQueue, noWatcher } }: Known): Problem | undefined {
+function problemOfOperator({
+  temporal: { workers, taskQueue, noWatcher },
+}: CompleteFindings): AdvisedProblem | undefined {
   return workerProblem(workers, { taskQueue, version: undefined }, taskQueue) ?? noWatcher;
 }

@@ -4,7 +4,7 @@ import type { Ask, ExitStatus, Question } from '../ask.ts';
 import { readRows, type ReadOptions, type Row } from '../get/rows.ts';
 import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';
 import { namedResource, parseResource, type ResourceName } from '../resource-name.ts';
-import { colourOf, isAtRest, isWell, type State } from '../state.ts';
+import { colourOf, isAtRest, isWell, type ResourceState } from '../state.ts';
 import { explain } from './explain.ts';
 import { adviceTexts, lineOf } from './explanation.ts';
 import { findOut } from './findings.ts';
@@ -13,13 +13,13 @@ import type { OperatorProblem } from './operator-problems.ts';
 /** Resources that are not well for the same cause. */
 export interface Group {
   /** Of the worst of them. */
-  readonly state: State | undefined;
-  readonly code: string;
+  readonly state: ResourceState | undefined;
+  readonly reason: string;
   readonly controller: string;
   /** The oldest first. */
   readonly rows: readonly Row[];
   /** Of the oldest that says so. */
-  readonly because: string;
+  readonly message: string;
   /** Undefined: a condition and a hold have none. */
   readonly advice: Advice | undefined;
 }
@@ -31,7 +31,7 @@ export interface Overview {
 }
 
 /** The worst first. */
-const ORDER: readonly (State | undefined)[] = [
+const ORDER: readonly (ResourceState | undefined)[] = [
   'Stalled',
   'Retrying',
   'NotReady',
@@ -53,7 +53,7 @@ export function overviewOf(
   problems: readonly OperatorProblem[] = [],
 ): Overview {
   const notWell = rows.filter((row) => isNotWell(row, nowMs));
-  const byCause = Map.groupBy(notWell, (row) => `${row.controller} ${codeOf(row)}`);
+  const byCause = Map.groupBy(notWell, (row) => `${row.controller} ${causeReasonOf(row)}`);
   const groups = [...byCause.values()].map(groupOf);
   groups.sort((a, b) => rankIn(a) - rankIn(b) || b.rows.length - a.rows.length);
   return { groups, count: rows.length, problems };
@@ -65,8 +65,8 @@ function isNotWell(row: Row, nowMs: number): boolean {
   return !isOnItsWay || row.cause !== undefined || nowMs - (row.sinceMs ?? nowMs) > LONG_MS;
 }
 
-function codeOf({ cause, state }: Row): string {
-  return cause?.code ?? String(state);
+function causeReasonOf({ cause, state }: Row): string {
+  return cause?.reason ?? String(state);
 }
 
 function groupOf(unordered: readonly Row[]): Group {
@@ -77,14 +77,14 @@ function groupOf(unordered: readonly Row[]): Group {
   const because = becauseOf(telling);
   const isOfAll = rows.every((row) => becauseOf(row) === because);
   return {
-    ...{ state: worst?.state, code: telling ? codeOf(telling) : '', controller, rows },
-    because: telling === undefined || isOfAll ? because : `${nameOf(telling)}: ${because}`,
+    ...{ state: worst?.state, reason: telling ? causeReasonOf(telling) : '', controller, rows },
+    message: telling === undefined || isOfAll ? because : `${nameOf(telling)}: ${because}`,
     advice: mostUseful(cause?.advice ?? []),
   };
 }
 
 function becauseOf({ cause, message = '' }: Partial<Row> = {}): string {
-  return cause?.because ?? message;
+  return cause?.message ?? message;
 }
 
 function mostUseful(advice: readonly Advice[]): Advice | undefined {
@@ -124,19 +124,23 @@ export function overviewText({ groups, count, problems }: Overview, paint: Paint
 
 const TITLES = { worker: 'No worker is polling', watcher: 'Nobody watches the cluster' } as const;
 
-function problemText({ missing, because, advice }: OperatorProblem, paint: Paint): string {
+function problemText({ missing, message, advice }: OperatorProblem, paint: Paint): string {
   const line = lineOf(paint);
   const texts = adviceTexts(advice, paint).map((text, index) => line(index === 0 ? 'you can' : '', text));
-  return [paint('red', TITLES[missing]), line('because', because), ...texts].join('\n');
+  return [paint('red', TITLES[missing]), line('because', message), ...texts].join('\n');
 }
 
 function resources(count: number): string {
   return count === 1 ? '1 resource' : `${count} resources`;
 }
 
-function groupText({ state, code, controller, rows, because, advice }: Group, paint: Paint, nowMs: number) {
-  const name = state === code || isAtRest(state) ? code : `${state ?? ''}: ${code}`;
-  const title = paint(colourOf({ state, cause: code }), name);
+function groupText(
+  { state, reason: reason, controller, rows, message: message, advice }: Group,
+  paint: Paint,
+  nowMs: number,
+) {
+  const name = state === reason || isAtRest(state) ? reason : `${state ?? ''}: ${reason}`;
+  const title = paint(colourOf({ state, cause: reason }), name);
   const [{ sinceMs } = {}] = rows;
   const age =
     sinceMs === undefined
@@ -147,23 +151,23 @@ function groupText({ state, code, controller, rows, because, advice }: Group, pa
   return [
     `${title}, ${rows.length} of ${controller}${age}`,
     line('which', [...rows.slice(0, NAMES_MAX).map(nameOf), ...more].join(', ')),
-    ...(because === '' ? [] : [line('because', harmless(because))]),
+    ...(message === '' ? [] : [line('because', harmless(message))]),
     ...(advice === undefined ? [] : adviceTexts([advice], paint).map((text) => line('you can', text))),
   ].join('\n');
 }
 
 export function overviewData({ groups, count, problems }: Overview): object {
   const becauseOf = (who: OperatorProblem['missing']) =>
-    problems.find(({ missing }) => missing === who)?.because;
+    problems.find(({ missing }) => missing === who)?.message;
   return {
     resources: count,
     noWorker: becauseOf('worker'),
     noWatcher: becauseOf('watcher'),
-    causes: groups.map(({ state, code, controller, rows, because, advice }) => ({
-      ...{ state, code, controller, count: rows.length },
+    causes: groups.map(({ state, reason: reason, controller, rows, message: message, advice }) => ({
+      ...{ state, reason, controller, count: rows.length },
       oldest: rows[0]?.sinceMs === undefined ? undefined : new Date(rows[0].sinceMs).toISOString(),
       which: rows.slice(0, NAMES_MAX).map(({ namespace, resource }) => ({ namespace, resource })),
-      because: stripVTControlCharacters(because),
+      message: stripVTControlCharacters(message),
       advice: typeof advice === 'string' ? { sentence: advice } : advice,
     })),
   };

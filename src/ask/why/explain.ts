@@ -3,21 +3,29 @@ import { unreachable } from '../../contract/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
 import { nameOfKind, titleOf } from '../resource-name.ts';
 import { isWell } from '../state.ts';
-import { workerProblem, type Problem } from './advice.ts';
+import { workerProblem, type AdvisedProblem } from './advice.ts';
 import { explainAtRest } from './at-rest.ts';
 import { facts, type Explanation } from './explanation.ts';
-import { ago, commandOn, lastRun, nextFact, wantedAndThere, WITHOUT_OPTIONS, type Answer } from './facts.ts';
-import { objectNameOf, type Findings, type Reached } from './findings.ts';
+import {
+  ago,
+  commandOn,
+  lastRun,
+  nextFact,
+  desiredAndCurrent,
+  WITHOUT_OPTIONS,
+  type ExplanationBody,
+} from './facts.ts';
+import { objectNameOf, type ResourceFindings, type Reached } from './findings.ts';
 import { explainOpenRun } from './open-run.ts';
 
 /** Explains the state of a resource, and what a person can do. Pure. */
-export function explain(findings: Findings): Explanation {
+export function explain(findings: ResourceFindings): Explanation {
   const answer = answerFrom(findings);
-  const exit = isWell({ state: answer.state, cause: answer.code }) ? 0 : 1;
+  const exit = isWell({ state: answer.state, cause: answer.reason }) ? 0 : 1;
   return { resource: titleOf(objectNameOf(findings)), exit, ...answer };
 }
 
-function answerFrom(findings: Findings): Answer {
+function answerFrom(findings: ResourceFindings): ExplanationBody {
   const { cluster, temporal } = findings;
   if (temporal.is === 'away') return withoutTemporal(findings, temporal.problem);
   switch (cluster.is) {
@@ -35,12 +43,12 @@ function answerFrom(findings: Findings): Answer {
   }
 }
 
-function withoutTemporal(findings: Findings, problem: string): Answer {
+function withoutTemporal(findings: ResourceFindings, problem: string): ExplanationBody {
   return {
     headline: 'cannot be explained without Temporal',
     facts: [
       ...facts({ because: problem }),
-      ...wantedAndThere(findings),
+      ...desiredAndCurrent(findings),
       ...nextFact(findings, WITHOUT_OPTIONS),
     ],
     advice: [
@@ -55,7 +63,7 @@ function withoutTemporal(findings: Findings, problem: string): Answer {
   };
 }
 
-function unreadable({ controller }: Findings, error: ApiError): Answer {
+function unreadable({ controller }: ResourceFindings, error: ApiError): ExplanationBody {
   const { type } = controller.primary;
   if (error.classification !== 'api-missing') {
     return {
@@ -78,7 +86,10 @@ function unreadable({ controller }: Findings, error: ApiError): Answer {
   };
 }
 
-function gone(findings: Findings, { run, timeline, workers, noWatcher, taskQueue }: Reached): Answer {
+function gone(
+  findings: ResourceFindings,
+  { run, timeline, workers, noWatcher, taskQueue }: Reached,
+): ExplanationBody {
   const { nowMs, link } = findings;
   if (run === undefined) return neverSeen(findings);
   const history = commandOn(findings, 'history', 'what happened to it');
@@ -86,22 +97,22 @@ function gone(findings: Findings, { run, timeline, workers, noWatcher, taskQueue
     const last = lastRun({ run, timeline, nowMs });
     return { headline: 'is gone: it was deleted', facts: last, advice: [history], link };
   }
-  const { because, advice } = workerProblem(workers, run, taskQueue) ?? noWatcher ?? untilItEnds(run);
+  const { message, advice } = workerProblem(workers, run, taskQueue) ?? noWatcher ?? untilItEnds(run);
   return {
     headline: 'is gone, but its run is still open',
-    facts: facts({ run: `open for ${ago(run.startedAtMs, nowMs)}`, because }),
+    facts: facts({ run: `open for ${ago(run.startedAtMs, nowMs)}`, because: message }),
     advice: [...advice, history],
     link,
   };
 }
 
-function untilItEnds({ pause }: NonNullable<Reached['run']>): Problem {
+function untilItEnds({ pause }: NonNullable<Reached['run']>): AdvisedProblem {
   return pause === undefined
-    ? { because: 'the operator ends it once it sees that the resource is gone', advice: [] }
-    : { because: `paused in Temporal ${pause.words}`, advice: [{ run: pause.undo, to: 'end the pause' }] };
+    ? { message: 'the operator ends it once it sees that the resource is gone', advice: [] }
+    : { message: `paused in Temporal ${pause.words}`, advice: [{ run: pause.undo, to: 'end the pause' }] };
 }
 
-function neverSeen({ controller, place }: Findings): Answer {
+function neverSeen({ controller, place }: ResourceFindings): ExplanationBody {
   const { kind, namespaced } = controller.primary.type;
   const list = `kubectl durable get ${nameOfKind(controller)}${namespaced ? ` -n ${place.namespace}` : ''}`;
   const text = `the cluster has no such ${kind}, and Temporal has no run for that name`;

@@ -2,14 +2,14 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Advice } from '../../contract/cause.ts';
 import type { ExitStatus } from '../ask.ts';
 import { harmless, type Paint } from '../output.ts';
-import { colourOf, type State } from '../state.ts';
+import { colourOf, type ResourceState } from '../state.ts';
 
 export interface Explanation {
   readonly resource: string;
   /** Undefined: the resource does not exist, or its state is unknown. */
-  readonly state?: State;
+  readonly state?: ResourceState;
   /** Of the cause, where something is wrong: `QuotaExceeded`. */
-  readonly code?: string | undefined;
+  readonly reason?: string | undefined;
   /** It follows the resource: `is retrying: 7 of 10 Pods, for 4m12s`. */
   readonly headline: string;
   readonly facts: readonly Fact[];
@@ -36,8 +36,8 @@ const COMMAND_MAX = 70;
 
 /** For people; ends in a line feed. */
 export function explanationText(explanation: Explanation, paint: Paint): string {
-  const { resource, headline, facts, advice, link, state, code } = explanation;
-  const head = `${paint('bold', resource)} ${paint(colourOf({ state, cause: code }), headline)}`;
+  const { resource, headline, facts, advice, link, state, reason: reason } = explanation;
+  const head = `${paint('bold', resource)} ${paint(colourOf({ state, cause: reason }), headline)}`;
   const line = lineOf(paint);
   const lines = [
     ...facts.map(({ label, text }) => line(label, harmless(text))),
@@ -64,11 +64,11 @@ export function adviceTexts(advice: readonly Advice[], paint: Paint): string[] {
 }
 
 export function explanationData(explanation: Explanation): object {
-  const { resource, state = null, code = null, headline, facts, advice, link } = explanation;
+  const { resource, state = null, reason: reason = null, headline, facts, advice, link } = explanation;
   return {
     resource,
     state,
-    code,
+    reason,
     headline,
     facts: facts.map(({ label, text }) => ({ label, text: stripVTControlCharacters(text) })),
     advice: advice.map((each) => (typeof each === 'string' ? { sentence: each } : each)),

@@ -1,4 +1,4 @@
-import type { Next } from '../../contract/decision.ts';
+import { reasonOf, type NextInHistory } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { CommandAdvice } from '../../contract/cause.ts';
 import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
@@ -9,28 +9,37 @@ import type { RunTimeline } from '../../temporal/timeline.ts';
 import { childrenNotWell, hasStatus } from '../controllers.ts';
 import { durationText } from '../output.ts';
 import { commandFor } from '../resource-name.ts';
-import { conditionsIn } from '../state.ts';
+import { conditionFieldsIn } from '../state.ts';
 import { facts, type Explanation, type Fact } from './explanation.ts';
-import { liveIn, objectNameOf, type Findings, type Known, type Reached } from './findings.ts';
+import {
+  liveIn,
+  objectNameOf,
+  type ResourceFindings,
+  type CompleteFindings,
+  type Reached,
+} from './findings.ts';
 
 /*
  * Lines that several explanations share.
  */
 
 /** An explanation without what {@link explain} adds. */
-export type Answer = Omit<Explanation, 'resource' | 'exit'> & { readonly exit?: 2 };
+export type ExplanationBody = Omit<Explanation, 'resource' | 'exit'> & { readonly exit?: 2 };
 
-export function wantedAndThere(findings: Findings): Fact[] {
+export function desiredAndCurrent(findings: ResourceFindings): Fact[] {
   const { controller, cluster, live } = findings;
   if (cluster.is !== 'there' || live === undefined) return [];
-  if (live instanceof ApiError) return facts({ there: whyUnknown(live, 'you may not read it') });
+  if (live instanceof ApiError) return facts({ current: whyUnknown(live, 'you may not read it') });
   const { words } = controller;
   const subject = { object: cluster.object, observation: live.observation };
   const problems = controller.control?.(live.observation)?.problems ?? [];
   return [
-    ...facts({ wanted: words && words.wanted(subject) + setBy(findings), there: words?.there(subject) }),
+    ...facts({
+      desired: words && words.desired(subject) + setBy(findings),
+      current: words?.current(subject),
+    }),
     ...childrenNotWell(controller, subject).map((text) => ({ label: 'not well', text })),
-    ...problems.map((text) => ({ label: 'but', text })),
+    ...problems.map((text) => ({ label: 'warning', text })),
   ];
 }
 
@@ -42,7 +51,7 @@ export function whyUnknown({ classification, words }: ApiError, denied: string):
 }
 
 /** ` (7 of 10 Pods)`, for a headline; empty if nothing can be counted. */
-export function counted(findings: Findings): string {
+export function counted(findings: ResourceFindings): string {
   const { controller, cluster } = findings;
   const live = liveIn(findings);
   if (cluster.is !== 'there' || live === undefined) return '';
@@ -54,7 +63,7 @@ export function counted(findings: Findings): string {
 /** A note on a decision while the operator's options are unknown. */
 export const WITHOUT_OPTIONS = 'assuming default options';
 
-export function nextFact(findings: Findings, note?: string): Fact[] {
+export function nextFact(findings: ResourceFindings, note?: string): Fact[] {
   const next = liveIn(findings)?.next;
   if (next === undefined) return [];
   const text = next.do === 'converged' ? 'nothing' : next.do;
@@ -62,7 +71,7 @@ export function nextFact(findings: Findings, note?: string): Fact[] {
 }
 
 /** ` (generation 3, set 4m12s ago by kubectl-edit)`; empty if there is no spec. */
-function setBy({ controller, cluster, nowMs }: Findings): string {
+function setBy({ controller, cluster, nowMs }: ResourceFindings): string {
   if (!hasStatus(controller) || cluster.is !== 'there') return '';
   const { metadata } = cluster.object;
   const last = lastWriterOf(metadata, 'f:spec');
@@ -83,7 +92,7 @@ export function lastWriterOf(metadata: object, ...path: readonly string[]) {
     .at(-1);
 }
 
-export function deletion({ cluster, nowMs }: Known): Fact[] {
+export function deletion({ cluster, nowMs }: CompleteFindings): Fact[] {
   const { deletionTimestamp, finalizers = [] } = cluster.object.metadata;
   if (deletionTimestamp === undefined) return [];
   const held = finalizers.length === 0 ? '' : `; held by ${finalizers.join(', ')}`;
@@ -95,18 +104,18 @@ export function deletion({ cluster, nowMs }: Known): Fact[] {
 
 /** Why a Namespace still exists. Source: kubernetes/api/core/v1, `NamespaceContentRemaining` and others. */
 function remaining({ status }: KubernetesObject): string[] {
-  return conditionsIn(status)
+  return conditionFieldsIn(status)
     .filter(({ type, status: is }) => /^Namespace.*Remaining$/.test(type) && is === 'True')
     .map(({ message }) => message);
 }
 
-export function lastRunOf({ temporal, nowMs }: Known): Fact[] {
+export function lastRunOf({ temporal, nowMs }: CompleteFindings): Fact[] {
   const { run, timeline } = temporal;
   if (run?.isOpen === false) return lastRun({ run, timeline, nowMs });
   return facts({ 'last run': 'none that Temporal still has' });
 }
 
-interface LastRun extends Pick<Reached, 'timeline'>, Pick<Findings, 'nowMs'> {
+interface LastRun extends Pick<Reached, 'timeline'>, Pick<ResourceFindings, 'nowMs'> {
   readonly run: Run;
 }
 
@@ -119,16 +128,16 @@ export function lastRun({ run, timeline, nowMs }: LastRun): Fact[] {
 }
 
 export function begunBy(timeline: RunTimeline | undefined): Fact[] {
-  return facts({ 'begun by': readable(timeline?.reason) });
+  return facts({ trigger: readable(timeline?.reason) });
 }
 
-export function commandOn(findings: Findings, command: string, to: string): CommandAdvice {
+export function commandOn(findings: ResourceFindings, command: string, to: string): CommandAdvice {
   return { run: commandFor(command, objectNameOf(findings)), to };
 }
 
 /** The reason of a decision, without the words that its kind implies. */
-export function decisionText(next: Next): string {
-  return 'because' in next ? next.because : next.for;
+export function decisionText(next: NextInHistory): string {
+  return 'for' in next ? next.for : reasonOf(next);
 }
 
 /** Words of a history; undefined if there are none. */

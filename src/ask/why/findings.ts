@@ -6,22 +6,23 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 import type { RunTimeline } from '../../temporal/timeline.ts';
-import type { Live, LiveRequest } from '../cluster/live.ts';
-import { isPaused, readObject, type ObjectName } from '../cluster/objects.ts';
+import type { LiveDecision, LiveRequest } from '../cluster/live.ts';
+import { isPaused } from '../../contract/control.ts';
+import { readObject, type ObjectName } from '../cluster/objects.ts';
 import { TemporalProblem } from '../../temporal/temporal-problem.ts';
-import type { Operator, Session, TemporalAccess } from '../session.ts';
-import { controllersOf, optionsOf } from '../controllers.ts';
+import type { AskedOperator, Session, TemporalAccess } from '../session.ts';
+import { configuredControllers, optionsOf } from '../controllers.ts';
 import type { NamedResource, ResourcePlace } from '../resource-name.ts';
-import type { Problem } from './advice.ts';
+import type { AdvisedProblem } from './advice.ts';
 import { pollersOf, watcherProblem } from './operator-problems.ts';
 
-export interface Findings {
+export interface ResourceFindings {
   readonly controller: Controller;
   readonly place: ResourcePlace;
   readonly cluster: ClusterFindings;
   readonly temporal: TemporalFindings;
   /** The controller's decision on the live objects; an error if not all of them can be read. */
-  readonly live: Live | ApiError | undefined;
+  readonly live: LiveDecision | ApiError | undefined;
   readonly link: string | undefined;
   readonly nowMs: number;
 }
@@ -37,12 +38,12 @@ export type ClusterFindings =
   /** Its API is missing, or the user may not read it. */
   | { readonly is: 'unreadable'; readonly error: ApiError };
 
-export interface Reached extends Operator {
+export interface Reached extends AskedOperator {
   readonly is: 'reached';
   /** Of the task queue of an open run, else of the operator's. */
   readonly workers: TaskQueuePollers;
   /** Nobody watches the cluster, as far as is known. */
-  readonly noWatcher: Problem | undefined;
+  readonly noWatcher: AdvisedProblem | undefined;
   /** The latest run of the resource; if it is gone, the last one of its name. */
   readonly run: Run | undefined;
   readonly timeline: RunTimeline | undefined;
@@ -51,21 +52,24 @@ export interface Reached extends Operator {
 export type TemporalFindings = Reached | { readonly is: 'away'; readonly problem: string };
 
 /** The resource exists, and Temporal has answered. */
-export interface Known extends Findings {
+export interface CompleteFindings extends ResourceFindings {
   readonly cluster: Extract<ClusterFindings, { is: 'there' }>;
   readonly temporal: Reached;
 }
 
 /** The same with an open run. */
-export interface Open extends Known {
+export interface Open extends CompleteFindings {
   readonly run: Run;
 }
 
-export function liveIn({ live }: Pick<Findings, 'live'>): Live | undefined {
+export function liveIn({ live }: Pick<ResourceFindings, 'live'>): LiveDecision | undefined {
   return live instanceof ApiError ? undefined : live;
 }
 
-export function objectNameOf({ controller, place }: Pick<Findings, 'controller' | 'place'>): ObjectName {
+export function objectNameOf({
+  controller,
+  place,
+}: Pick<ResourceFindings, 'controller' | 'place'>): ObjectName {
   return { ...place, type: controller.primary.type };
 }
 
@@ -74,7 +78,7 @@ export async function findOut(
   session: Session,
   resource: NamedResource,
   now: () => number,
-): Promise<Findings> {
+): Promise<ResourceFindings> {
   const { place } = resource;
   const [access, cluster] = await Promise.all([
     session.temporal().catch(temporalProblemIn),
@@ -97,7 +101,7 @@ export async function findOut(
     answer instanceof TemporalProblem ? { is: 'away', problem: answer.message } : answer;
   const run = temporal.is === 'reached' ? temporal.run : undefined;
   const link = run && (await session.linkTo(run.workflowId, run.runId));
-  const controllers = controllersOf(program, settings);
+  const controllers = configuredControllers(program, settings);
   const controller = controllers.find(({ name }) => name === place.controller) ?? resource.controller;
   return { controller, place, cluster, temporal, live, link, nowMs: now() };
 }
@@ -168,7 +172,7 @@ async function lastRunOfName(
 }
 
 /** An error if not all of it can be read. */
-async function decideLive(ref: ResourceRef, request: LiveRequest): Promise<Live | ApiError> {
+async function decideLive(ref: ResourceRef, request: LiveRequest): Promise<LiveDecision | ApiError> {
   const { readLive } = await import('../cluster/live.ts');
   try {
     return await readLive(ref, request);

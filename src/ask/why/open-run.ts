@@ -1,11 +1,11 @@
 import type { Cause } from '../../contract/cause.ts';
 import { REJECTED_ANNOTATION } from '../../contract/control.ts';
-import { causeOf, isRestName, type HeldCode } from '../../contract/decision.ts';
+import { causeOf, isRestName, type HeldReason } from '../../contract/decision.ts';
 import { isTaskFailing, pendingStepOf, type PauseInTemporal } from '../../temporal/run-reader.ts';
-import { lastNextOf, type Entry, type PendingStep } from '../../temporal/timeline.ts';
+import { lastNextOf, type TimelineEntry, type PendingStep } from '../../temporal/timeline.ts';
 import { durationText } from '../output.ts';
 import { stateOfRun } from '../state.ts';
-import { SHOW_OPERATOR, workerProblem, type Problem } from './advice.ts';
+import { SHOW_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
@@ -16,41 +16,44 @@ import {
   deletion,
   lastWriterOf,
   readable,
-  wantedAndThere,
-  type Answer,
+  desiredAndCurrent,
+  type ExplanationBody,
 } from './facts.ts';
-import { liveIn, type Known, type Open } from './findings.ts';
+import { liveIn, type CompleteFindings, type Open } from './findings.ts';
 
 interface Rest {
   readonly because: string | undefined;
   readonly cause: Cause | undefined;
-  readonly heldBy: HeldCode | undefined;
+  readonly heldBy: HeldReason | undefined;
 }
 
 /** The part of an explanation that depends on the state of the open run. */
-type Part = Omit<Answer, 'link'>;
+type Part = Omit<ExplanationBody, 'link'>;
 
-export function explainOpenRun(open: Open): Answer {
+export function explainOpenRun(open: Open): ExplanationBody {
   const { workers, taskQueue } = open.temporal;
   const problem = workerProblem(workers, open.run, taskQueue);
   if (problem === undefined) return answerFrom(open, partForState(open));
   if (isDue(open)) return answerFrom(open, withoutWorker(open, problem));
   const answer = answerFrom(open, partForState(open));
-  const but = facts({ but: `${problem.because}: the next step has to wait` });
+  const but = facts({ but: `${problem.message}: the next step has to wait` });
   return { ...answer, facts: [...answer.facts, ...but], advice: [...problem.advice, ...answer.advice] };
 }
 
 /** What is wrong comes first. */
-function answerFrom(open: Open, { code, headline, facts: own, advice, ...part }: Part): Answer {
+function answerFrom(
+  open: Open,
+  { reason: reason, headline, facts: own, advice, ...part }: Part,
+): ExplanationBody {
   const { run, nowMs, link, temporal } = open;
   const signal = lastOf(temporal.timeline?.entries, 'signal');
   const last = signal && `${ago(signal.atMs, nowMs)} ago: ${readable(signal.reason) ?? ''}`;
   return {
     state: stateOfRun(run),
     ...part,
-    code,
-    headline: `${headline}${code === undefined ? '' : `: ${code}`}${counted(open)}, for ${ago(run.startedAtMs, nowMs)}`,
-    facts: [...own, ...deletion(open), ...wantedAndThere(open), ...facts({ signal: last })],
+    reason: reason,
+    headline: `${headline}${reason === undefined ? '' : `: ${reason}`}${counted(open)}, for ${ago(run.startedAtMs, nowMs)}`,
+    facts: [...own, ...deletion(open), ...desiredAndCurrent(open), ...facts({ signal: last })],
     advice: [...advice, commandOn(open, 'history', 'what happened before')],
     link,
   };
@@ -69,12 +72,12 @@ function isDue({ run, nowMs, live }: Open): boolean {
   return hasTaskAlone || isOverdue || isRestOver;
 }
 
-function withoutWorker({ run, nowMs }: Open, { because, advice }: Problem): Part {
+function withoutWorker({ run, nowMs }: Open, { message, advice }: AdvisedProblem): Part {
   const pending = pendingStepOf(run);
   return {
     state: 'Waiting',
     headline: 'is waiting for a worker',
-    facts: facts({ because, step: stepText(pending, nowMs), failed: failureText(pending) }),
+    facts: facts({ because: message, step: stepText(pending, nowMs), failed: failureText(pending) }),
     advice,
   };
 }
@@ -122,7 +125,7 @@ function retrying(open: Open): Part {
   const { type, cause } = pending?.failure ?? {};
   const advice = cause?.advice ?? ["look into the operator's log", SHOW_OPERATOR];
   return {
-    code: cause?.code ?? type,
+    reason: cause?.reason ?? type,
     headline: 'is retrying',
     facts: facts({ because: failureText(pending), step: stepText(pending, open.nowMs) }),
     advice: [...advice, commandOn(open, 'retry', 'try again now')],
@@ -178,14 +181,14 @@ function resting(open: Open, rest: 'stalled' | 'wait'): Part {
   const { temporal, nowMs } = open;
   const { because: what, cause } = restOf(open, rest);
   const wait = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
-  const againMs = wait === undefined ? nowMs : wait.atMs + wait.atMostMs;
+  const againMs = wait === undefined ? nowMs : wait.atMs + wait.timeoutMs;
   const again = againMs <= nowMs ? '' : `, or in ${durationText(againMs - nowMs)}`;
   const waits = cause === undefined ? 'is waiting' : 'cannot continue yet';
   return {
-    code: cause?.code,
+    reason: cause?.reason,
     headline: rest === 'stalled' ? 'is stalled' : waits,
     facts: facts({
-      because: cause?.because,
+      because: cause?.message,
       for: rest === 'wait' ? (what ?? readable(wait?.summary)) : undefined,
       next: `${rest === 'stalled' ? 'nothing until a person acts; ' : ''}checks when something changes${again}`,
     }),
@@ -212,12 +215,13 @@ function reconciling({ run, temporal: { timeline } }: Open): Part {
   };
 }
 
-function lastOf<Kind extends Entry['kind']>(
-  entries: readonly Entry[] | undefined,
+function lastOf<Kind extends TimelineEntry['kind']>(
+  entries: readonly TimelineEntry[] | undefined,
   kind: Kind,
-  isWanted: (entry: Extract<Entry, { kind: Kind }>) => boolean = () => true,
-): Extract<Entry, { kind: Kind }> | undefined {
-  const isOfKind = (entry: Entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind;
+  isWanted: (entry: Extract<TimelineEntry, { kind: Kind }>) => boolean = () => true,
+): Extract<TimelineEntry, { kind: Kind }> | undefined {
+  const isOfKind = (entry: TimelineEntry): entry is Extract<TimelineEntry, { kind: Kind }> =>
+    entry.kind === kind;
   return entries?.filter(isOfKind).findLast(isWanted);
 }
 
@@ -231,7 +235,7 @@ function stepText(pending: PendingStep | undefined, nowMs: number): string | und
 }
 
 function failureText(pending: PendingStep | undefined): string | undefined {
-  return pending?.failure?.cause?.because ?? readable(pending?.failure?.message);
+  return pending?.failure?.cause?.message ?? readable(pending?.failure?.message);
 }
 
 function heldStep(open: Open): string | undefined {
@@ -240,13 +244,13 @@ function heldStep(open: Open): string | undefined {
 }
 
 /** Why a run rests: from its history, or else, such as without a key for it, from the controller's decision now. */
-function restOf(known: Known, rest: 'stalled' | 'held' | 'wait'): Rest {
+function restOf(known: CompleteFindings, rest: 'stalled' | 'held' | 'wait'): Rest {
   const [then, decided] = [lastNextOf(known.temporal.timeline), liveIn(known)?.next];
   const now = decided?.do === rest ? decided : undefined;
   const cause = now && causeOf(now);
   if (then?.do === rest)
     return { because: then.for ?? then.because, cause: then.cause ?? cause, heldBy: then.held };
-  const heldBy = now?.do === 'held' && 'code' in now ? now.code : undefined;
+  const heldBy = now?.do === 'held' && 'reason' in now ? now.reason : undefined;
   return { because: now && decisionText(now), cause, heldBy };
 }
 

@@ -4,10 +4,10 @@ import { LeaseObject, type Lease } from '../../kubernetes/lease.ts';
 import { describeTaskQueue, type TaskQueuePollers } from '../../temporal/task-queue.ts';
 import { timeText } from '../output.ts';
 import type { Session, TemporalAccess } from '../session.ts';
-import { SHOW_OPERATOR, START_OPERATOR, workerProblem, type Problem } from './advice.ts';
+import { SHOW_OPERATOR, START_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
 
 /** Nothing becomes of any change, whatever the state of each resource says. */
-export interface OperatorProblem extends Problem {
+export interface OperatorProblem extends AdvisedProblem {
   readonly missing: 'worker' | 'watcher';
 }
 
@@ -48,7 +48,7 @@ export async function watcherProblem(
   client: Session['client'],
   at: PublishedLease | undefined,
   now: () => number,
-): Promise<Problem | undefined> {
+): Promise<AdvisedProblem | undefined> {
   if (at === undefined) return undefined;
   try {
     const lease = await new LeaseObject(client, at).read({ timeoutMs: READ_TIMEOUT_MS });
@@ -66,13 +66,13 @@ function leaseProblem(
   { spec = {} }: Pick<Lease, 'spec'> = {},
   { namespace, name }: PublishedLease,
   nowMs: number,
-): Problem | undefined {
+): AdvisedProblem | undefined {
   const { holderIdentity: holder = '', renewTime = '', leaseDurationSeconds = 0 } = spec;
   const renewedMs = Date.parse(renewTime);
   if (holder !== '' && nowMs - renewedMs <= DURATIONS_MAX * leaseDurationSeconds * 1_000) return undefined;
   const lease = `the Lease ${namespace}/${name}`;
   const since = Number.isNaN(renewedMs) ? '' : ` since ${timeText(renewedMs)}`;
-  const because =
+  const message =
     holder === '' ? `nobody holds ${lease}${since}` : `${holder} has not renewed ${lease}${since}`;
-  return { because, advice: [START_OPERATOR, SHOW_OPERATOR] };
+  return { message: message, advice: [START_OPERATOR, SHOW_OPERATOR] };
 }

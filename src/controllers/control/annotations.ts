@@ -7,7 +7,7 @@ import {
   POLL_INTERVAL_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
   REJECTED_ANNOTATION,
-  type Answer,
+  type ApprovalAnswer,
   type Control,
   type ControlStatus,
 } from '../../contract/control.ts';
@@ -17,7 +17,7 @@ import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn } from '../condition.ts';
 import { fieldsOf, textOf } from '../fields.ts';
 import { OUR_PREFIX } from '../kinds.ts';
-import { startOf } from '../../contract/text.ts';
+import { truncate } from '../../contract/text.ts';
 
 type Annotations = NonNullable<ObjectMeta['annotations']>;
 
@@ -46,7 +46,7 @@ function controlIn({ uid, deletionTimestamp }: ObjectMeta, annotations: Annotati
     isPaused: annotations[PAUSED_ANNOTATION] === 'true',
     isApprovalRequired: annotations[APPROVAL_ANNOTATION] === 'required',
     problems: problemsIn(annotations),
-    ...(requestedAt !== undefined && { requestedAt: startOf(requestedAt, ECHO_MAX) }),
+    ...(requestedAt !== undefined && { requestedAt: truncate(requestedAt, ECHO_MAX) }),
     ...(pollInterval !== undefined && isDuration(pollInterval) && { pollInterval }),
     ...(answer && { answer }),
   };
@@ -55,10 +55,10 @@ function controlIn({ uid, deletionTimestamp }: ObjectMeta, annotations: Annotati
 /** As much of an annotation as status, Events and history repeat: it may hold 256 KiB. */
 const ECHO_MAX = 253;
 
-function answerIn(annotations: Annotations): Answer | undefined {
+function answerIn(annotations: Annotations): ApprovalAnswer | undefined {
   const textIn = (name: string) => {
     const text = annotations[name];
-    return text === undefined ? undefined : startOf(text, ECHO_MAX);
+    return text === undefined ? undefined : truncate(text, ECHO_MAX);
   };
   const [approved, rejected] = [textIn(APPROVED_ANNOTATION), textIn(REJECTED_ANNOTATION)];
   const by = textIn(ANSWERED_BY_ANNOTATION) ?? '';
@@ -84,7 +84,7 @@ function problemsIn(annotations: Annotations): readonly string[] {
     const value = annotations[name];
     if (value === undefined || fits(value)) return [];
     return [
-      `annotation ${name} is ${JSON.stringify(startOf(value, SHOWN_MAX))}; write ${write}, or remove it`,
+      `annotation ${name} is ${JSON.stringify(truncate(value, SHOWN_MAX))}; write ${write}, or remove it`,
     ];
   });
 }
@@ -93,7 +93,7 @@ function problemsIn(annotations: Annotations): readonly string[] {
 export function invalidAnnotation({ problems }: Pick<Control, 'problems'>): Cause | undefined {
   return problems.length === 0
     ? undefined
-    : { code: 'InvalidAnnotation', because: problems.join('; '), advice: [] };
+    : { reason: 'InvalidAnnotation', message: problems.join('; '), advice: [] };
 }
 
 function isDuration(text: string): boolean {

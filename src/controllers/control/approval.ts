@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import type { Answer, Control } from '../../contract/control.ts';
+import type { ApprovalAnswer, Control } from '../../contract/control.ts';
 import type { Deletion, Step } from '../../contract/decision.ts';
 
 /** A step that deletes something, as it is approved. */
-export interface Plan {
+export interface DeletionPlan {
   /** `290-3f9c2a1b`: how many objects it deletes, and a hash of which and why. */
   readonly id: string;
   readonly deletes: Deletion;
@@ -13,7 +13,7 @@ export interface Plan {
  * Undefined where the step deletes nothing. What would be the same plan again is another one once that was approved and
  * carried out: else nobody could approve it a second time.
  */
-export function planOf({ do: step, deletes }: Step, { uid, reported }: Control): Plan | undefined {
+export function planOf({ do: step, deletes }: Step, { uid, reported }: Control): DeletionPlan | undefined {
   if (deletes === undefined || deletes.count === 0) return undefined;
   const { what, of } = deletes;
   const about = JSON.stringify([uid, step, what, of, reported?.lastHandledApproval]);
@@ -23,7 +23,7 @@ export function planOf({ do: step, deletes }: Step, { uid, reported }: Control):
 const HASH_LENGTH = 8;
 
 /** What was said of this plan, or of one that deletes the same and more, as before its first half was carried out. */
-export function answerTo(plan: Plan, { answer, reported }: Control): Answer | undefined {
+export function answerTo(plan: DeletionPlan, { answer, reported }: Control): ApprovalAnswer | undefined {
   if (answer === undefined || answer.plan === reported?.lastHandledApproval) return undefined;
   const [asked, said] = [partsOf(plan.id), partsOf(answer.plan)];
   return asked.hash === said.hash && asked.count <= said.count ? answer : undefined;

@@ -5,7 +5,7 @@ import {
   isStep,
   warning,
   type Approval,
-  type Decision,
+  type NextStep,
   type DecisionEvent,
   type Held,
   type Observe,
@@ -13,7 +13,7 @@ import {
   type Step,
 } from '../../contract/decision.ts';
 import { invalidAnnotation } from './annotations.ts';
-import { answerTo, deletionInWords, planOf, type Plan } from './approval.ts';
+import { answerTo, deletionInWords, planOf, type DeletionPlan } from './approval.ts';
 import { answerInWords, heldMessage, partsOfAnswer, pausedBy } from './held-message.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
 
@@ -37,7 +37,7 @@ export type Controlled<T, O, S extends Step, L extends Observe> = Omit<T, 'decid
     observation: O,
     nowMs: number,
     circumstances?: Circumstances,
-  ): Decision<S | ControlStep, L | ControlObserve>;
+  ): NextStep<S | ControlStep, L | ControlObserve>;
 };
 
 /** Read everything, since what the watch shows does not suffice. */
@@ -87,7 +87,7 @@ interface Situation<S extends Step> {
   readonly statusStep: () => S | undefined;
 }
 
-function decideUnder<S extends Step>(situation: Situation<S>): Decision<S | ControlStep, ControlObserve> {
+function decideUnder<S extends Step>(situation: Situation<S>): NextStep<S | ControlStep, ControlObserve> {
   return acknowledgeRequest(situation) ?? acknowledgeApproval(situation) ?? decideHeld(situation);
 }
 
@@ -112,14 +112,14 @@ function holdOf<S extends Step>(situation: Situation<S>): Held | undefined {
   return heldByNamespace(decision, circumstances) ?? awaitApproval(decision, situation);
 }
 
-function heldByNamespace(decision: Decision, { isNamespacePaused }: Circumstances): Held | undefined {
+function heldByNamespace(decision: NextStep, { isNamespacePaused }: Circumstances): Held | undefined {
   if (!isNamespacePaused || !isStep(decision) || decision.do === 'updateStatus') return undefined;
   return paused(decision, 'Namespace');
 }
 
 function paused(step: Step, whose: 'resource' | 'Namespace'): Held {
-  const code = whose === 'resource' ? 'Paused' : 'NamespacePaused';
-  const held = { code, because: pausedBy(whose), would: inWords(step) } as const;
+  const reason = whose === 'resource' ? 'Paused' : 'NamespacePaused';
+  const held = { reason, message: pausedBy(whose), would: inWords(step) } as const;
   const event: DecisionEvent = {
     type: 'Normal',
     reason: 'Paused',
@@ -138,19 +138,22 @@ function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Hel
   if (plan === undefined) return undefined;
   const answer = answerTo(plan, situation.control);
   if (answer?.is === 'approved') return undefined;
-  const because =
+  const message =
     answer === undefined
       ? `awaiting approval to ${deletionInWords(plan.deletes)}`
       : answerInWords(answer, situation.options);
-  const code = answer === undefined ? 'AwaitingApproval' : 'Rejected';
-  const held = { code, because, would: inWords(step), plan: plan.id } as const;
+  const reason = answer === undefined ? 'AwaitingApproval' : 'Rejected';
+  const held = { reason, message, would: inWords(step), plan: plan.id } as const;
   const note = heldMessage(held);
   const event: DecisionEvent = { type: 'Normal', reason: 'AwaitingApproval', action: 'Delete', note };
   return { do: 'held', by: 'approval', ...held, event };
 }
 
 /** Undefined where the step needs no approval. */
-function planToApprove<S extends Step>(step: Step, { control, options }: Situation<S>): Plan | undefined {
+function planToApprove<S extends Step>(
+  step: Step,
+  { control, options }: Situation<S>,
+): DeletionPlan | undefined {
   const plan = planOf(step, control);
   if (plan === undefined) return undefined;
   const { requireApprovalOver = Infinity } = options;

@@ -1,4 +1,4 @@
-import { PAUSED_ANNOTATION, type Answer } from '../../contract/control.ts';
+import { PAUSED_ANNOTATION, type ApprovalAnswer } from '../../contract/control.ts';
 import type { Held } from '../../contract/decision.ts';
 
 /*
@@ -6,8 +6,8 @@ import type { Held } from '../../contract/decision.ts';
  */
 
 /** `awaiting approval to delete 2 Pods (web-pod-a, web-pod-b); on hold: deletePods: there are 3 Pods …; plan 2-3f9c2a1b` */
-export function heldMessage({ because, would, plan }: Pick<Held, 'because' | 'would' | 'plan'>): string {
-  return `${because}; on hold: ${would}${plan === undefined ? '' : ofPlan(plan)}`;
+export function heldMessage({ message, would, plan }: Pick<Held, 'message' | 'would' | 'plan'>): string {
+  return `${message}; on hold: ${would}${plan === undefined ? '' : ofPlan(plan)}`;
 }
 
 /** Whether such a message is about this plan. */
@@ -25,13 +25,13 @@ interface Checked {
 }
 
 /** `approved by alice: the shop is closed`; `approved; who did is not checked; said to be alice`. */
-export function answerInWords(answer: Answer, checked: Checked): string {
+export function answerInWords(answer: ApprovalAnswer, checked: Checked): string {
   const { did, what } = partsOfAnswer(answer, checked);
   return `${did} ${what}`;
 }
 
 /** The same as an action. */
-export function partsOfAnswer(answer: Answer, { areApproversChecked = false }: Checked) {
+export function partsOfAnswer(answer: ApprovalAnswer, { areApproversChecked = false }: Checked) {
   const { is, by, because } = answer;
   if (areApproversChecked && by !== '')
     return { did: is, what: `by ${by}${because === '' ? '' : `: ${because}`}` };

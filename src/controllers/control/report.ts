@@ -55,8 +55,8 @@ function findingOf({ conditions }: ControlStatus, type: string, held: Held | und
   return before?.status === 'True' && saysTheSame(before, finding, held) ? [] : [finding];
 }
 
-function reasonFor({ code }: Held): string {
-  switch (code) {
+function reasonFor({ reason }: Held): string {
+  switch (reason) {
     case 'Paused':
     case 'NamespacePaused':
       return 'Paused';

@@ -6,33 +6,33 @@ export class OutsideNotAsked extends Error {
 }
 
 /** What the functions of a controller are given besides: the values of its options, and its clients. */
-export interface Given {
+export interface BoundInputs {
   readonly options: unknown;
   /** Made when they are first asked for. */
-  readonly use: () => unknown;
+  readonly clients: () => unknown;
 }
 
-const DECIDING = ['decide', 'status', 'news', 'children'];
+const DECIDING = ['decide', 'status', 'interruptOn', 'children'];
 
 /** The same controller, whose functions are given its options, and those that read or write its clients. */
-export function bound(definition: AnyDefinition, { options, use }: Given): AnyDefinition {
-  if (definition.options === undefined && definition.use === undefined) return definition;
+export function bound(definition: AnyDefinition, { options, clients }: BoundInputs): AnyDefinition {
+  if (definition.options === undefined && definition.clients === undefined) return definition;
   const withOptions = (facts: object) => ({ ...facts, options });
   // In place: what else there is, is made only when it is asked for.
-  const withUse = (facts: object) =>
-    Object.defineProperties(facts, { options: { value: options }, use: { get: use } });
+  const withClients = (facts: object) =>
+    Object.defineProperties(facts, { options: { value: options }, clients: { get: clients } });
   const steps = Object.entries(stepsOf(definition)).map(([name, step]) => [
     name,
-    { ...step, ...calling(step, ['run'], withUse), ...calling(step, ['deletes'], withOptions) },
+    { ...step, ...calling(step, ['run'], withClients), ...calling(step, ['deletes'], withOptions) },
   ]);
   return {
     ...definition,
     ...calling(definition, DECIDING, withOptions),
-    ...calling(definition, ['observe'], withUse),
+    ...calling(definition, ['observe'], withClients),
     ...(definition.references && {
       references: definition.references.map((each) => ({
         ...each,
-        ...calling(each, ['of', 'selects'], withOptions),
+        ...calling(each, ['names', 'matchLabels'], withOptions),
       })),
     }),
     steps: Object.fromEntries(steps) as AnySteps,

@@ -1,8 +1,8 @@
 import type { WatchedType } from '../../api/watched.ts';
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
-import type { Subject, Words } from '../../contract/words.ts';
-import { startOf } from '../../contract/text.ts';
+import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
+import { truncate } from '../../contract/text.ts';
 import { isKind, type AnyKind } from '../../api/controller.ts';
 import { decideDefined } from './decide.ts';
 import {
@@ -132,25 +132,25 @@ function childrenNews(observation: DefinedObservation): readonly string[] {
 }
 
 /** An annotation of the resource counts more. */
-function polled(view: DefinedView, { poll }: AnyDefinition): DefinedView {
-  return poll === undefined ? view : { ...view, control: { pollInterval: poll.every, ...view.control } };
+function polled(view: DefinedView, { pollInterval }: AnyDefinition): DefinedView {
+  return pollInterval === undefined ? view : { ...view, control: { pollInterval, ...view.control } };
 }
 
-function wordsOf({ for: type, messages }: AnyDefinition): Words<DefinedObservation> {
+function wordsOf({ for: type, messages }: AnyDefinition): ControllerMessages<DefinedObservation> {
   if (messages === undefined)
     return {
-      wanted: ({ object }) => startOf(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
-      there: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
+      desired: ({ object }) => truncate(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
+      current: ({ observation }) => (observation === 'gone' ? 'nothing' : readyIn(observation.view)),
     };
-  const subjectOf = ({ object, observation }: Subject<DefinedObservation>) => ({
+  const subjectOf = ({ object, observation }: MessageInput<DefinedObservation>) => ({
     object,
     resource: resourceOf(type as AnyKind, object),
     owned: observation === 'gone' ? [] : (observation.owned?.views ?? []),
   });
   return {
     ...messages,
-    wanted: (subject) => messages.wanted(subjectOf(subject)),
-    there: (subject) => messages.there(subjectOf(subject)),
+    desired: (subject) => messages.desired(subjectOf(subject)),
+    current: (subject) => messages.current(subjectOf(subject)),
   };
 }
 

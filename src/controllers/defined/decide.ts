@@ -1,22 +1,22 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
-import type { Outcome } from '../../api/next.ts';
-import type { Facts } from '../../api/step.ts';
+import type { Decision } from '../../api/next.ts';
+import type { DecisionContext } from '../../api/step.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
-import { converged, isStep, stalled, waitFor, type Rest } from '../../contract/decision.ts';
+import { converged, isStep, reasonOf, stalled, waitFor, type Rest } from '../../contract/decision.ts';
 import { waitingFor } from '../../contract/sentences.ts';
 import { conditionsAfter, rfc3339, withReconciling } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
 import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
 import { isExternal, isHeld, nextOf, restFor, stepFor, UNBOUND, type AnyDefinition } from './definition.ts';
 import { digestFinding, OWNED, REFERENCES } from './digested.ts';
-import { findingsOf, invalidSpec, type Reported } from './findings.ts';
+import { findingsOf, invalidSpecCause, type ReportedRest } from './findings.ts';
 import type {
   DefinedDecision,
   DefinedObservation,
   DefinedStep,
   LibraryStep,
-  Live,
+  LiveReads,
   StatusPatch,
 } from './observation.ts';
 import type { OwnedState } from './owned.ts';
@@ -44,7 +44,7 @@ export function decideDefined(
 
 interface Situation {
   readonly view: DefinedView;
-  readonly live: Live;
+  readonly live: LiveReads;
   readonly owned: OwnedState | undefined;
   readonly nowMs: number;
   /** For how long an attempt whose outcome nobody knows may take effect yet. */
@@ -65,7 +65,7 @@ class Deciding {
     const { view, live } = this.#at;
     const { finalizer } = this.#definition;
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
-      return this.#rest(stalled(invalidSpec(view, live.resource.invalid)));
+      return this.#rest(stalled(invalidSpecCause(view, live.resource.invalid)));
     if (live.unobserved !== undefined) return this.#rest(unobservedRest(live.unobserved));
     if (finalizer !== undefined && !isHeld(this.#definition, view.finalizers))
       return this.#withFinalizers(
@@ -106,18 +106,18 @@ class Deciding {
     const outcome =
       definition.decide?.(this.#facts(), next) ??
       (this.#at.view.isBeingDeleted
-        ? next.released('nothing is left of it elsewhere')
+        ? next.removeFinalizer('nothing is left of it elsewhere')
         : next.converged('all declared objects are as they are declared'));
     return outcome.is === 'converged' && notReady !== undefined ? this.#rest(notReady) : this.#take(outcome);
   }
 
-  #facts(): Facts<ResourceOf<AnyKind>, unknown, unknown> {
+  #facts(): DecisionContext<ResourceOf<AnyKind>, unknown, unknown> {
     const { live, owned, nowMs } = this.#at;
     const { resource, observed } = live;
     return { ...UNBOUND, resource, owned: owned?.views ?? [], observed, nowMs };
   }
 
-  #take(outcome: Outcome): DefinedDecision {
+  #take(outcome: Decision): DefinedDecision {
     switch (outcome.is) {
       case 'step': {
         const { step, because } = outcome;
@@ -129,7 +129,7 @@ class Deciding {
       }
       case 'record':
         return this.#record(outcome);
-      case 'released':
+      case 'removeFinalizer':
         return this.#release(outcome.because);
       case 'converged':
         return this.#awaitUnknown() ?? this.#rest(restFor(outcome));
@@ -140,7 +140,7 @@ class Deciding {
   }
 
   /** @throws Error where that would be decided again and again */
-  #record({ because, status: recorded }: Outcome & { is: 'record' }): LibraryStep {
+  #record({ because, status: recorded }: Decision & { is: 'record' }): LibraryStep {
     const { name } = this.#definition;
     const { resource } = this.#at.live;
     if (sameFields(recorded, resource.status))
@@ -188,15 +188,15 @@ class Deciding {
   }
 
   /** Undefined where the status says it already. */
-  #statusStep(reported: Reported): LibraryStep | undefined {
+  #statusStep(reported: ReportedRest): LibraryStep | undefined {
     const status = this.#statusOf(reported);
     if (status === undefined) return undefined;
-    const because = `the status has to say: ${'because' in reported ? reported.because : waitingFor(reported.for)}`;
+    const because = `the status has to say: ${'for' in reported ? waitingFor(reported.for) : reasonOf(reported)}`;
     return { do: 'updateStatus', because, status, resourceVersion: this.#at.view.resourceVersion };
   }
 
   /** @param recorded fields that differ from what is there */
-  #statusOf(reported: Reported, recorded: object = {}): StatusPatch | undefined {
+  #statusOf(reported: ReportedRest, recorded: object = {}): StatusPatch | undefined {
     const { view, live, owned, nowMs } = this.#at;
     const { generation } = view;
     const { ready, stall, isOver } = findingsOf(reported);
@@ -242,6 +242,6 @@ function unobservedRest(cause: Cause): Rest {
 }
 
 /** What the status says before a step is done. */
-function announced(step: string, because: string, cause?: Cause): Reported {
+function announced(step: string, because: string, cause?: Cause): ReportedRest {
   return { do: 'wait', for: `${step}: ${because}`, ...(cause && { cause }) };
 }

@@ -1,6 +1,6 @@
 import type { ControllerDefinition } from '../../api/controller.ts';
-import type { NextOf, Outcome } from '../../api/next.ts';
-import type { Facts, StepDefinition } from '../../api/step.ts';
+import type { NextOf, Decision } from '../../api/next.ts';
+import type { DecisionContext, StepDefinition } from '../../api/step.ts';
 import type { ResourceType } from '../../contract/controller.ts';
 import { converged, stalled, waitFor, warning, type Rest, type Step } from '../../contract/decision.ts';
 import { millisecondsIn } from '../../contract/duration.ts';
@@ -23,7 +23,7 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
 export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
 
 /** In place of what a controller that has options or clients is given: see bound.ts. */
-export const UNBOUND = { options: undefined, use: undefined } as const;
+export const UNBOUND = { options: undefined, clients: undefined } as const;
 
 /** A step of an author, as it was decided. */
 export interface AuthorsStep extends Step {
@@ -80,13 +80,13 @@ const RUN_MAX_MS = 10_000;
 /** What is decided from, and what decides. */
 export interface Deciding {
   readonly definition: AnyDefinition;
-  readonly facts: Facts<unknown, unknown, unknown>;
+  readonly facts: DecisionContext<unknown, unknown, unknown>;
 }
 
 /** Whether an attempt of an external step came to its end is known only of durable ones. */
 export function stepFor(
   { definition, facts }: Deciding,
-  { step, because, data }: Outcome & { is: 'step' },
+  { step, because, data }: Decision & { is: 'step' },
 ): AuthorsStep {
   const its = stepsOf(definition)[step];
   const deletes = its?.deletes?.(facts, data);
@@ -110,7 +110,7 @@ function pace({ first, longest }: NonNullable<AnySteps[string]['retry']>): NonNu
   return { ...(initialInterval && { initialInterval }), ...(maximumInterval && { maximumInterval }) };
 }
 
-type Resting = Exclude<Outcome, { is: 'step' } | { is: 'record' } | { is: 'released' }>;
+type Resting = Exclude<Decision, { is: 'step' } | { is: 'record' } | { is: 'removeFinalizer' }>;
 
 /** @param defaultAction of the Event of what is stalled; undefined: there is none unless the author names its action */
 export function restFor(outcome: Resting, defaultAction?: string): Rest {
@@ -120,28 +120,36 @@ export function restFor(outcome: Resting, defaultAction?: string): Rest {
       return converged(because, notReady && { notReady });
     }
     case 'wait':
-      return waitFor(outcome.what, outcome.atMostMs, outcome.cause);
+      return waitFor(outcome.what, millisecondsOf(outcome.recheckAfter), outcome.cause);
     case 'stalled': {
-      const { cause, atMostMs, action = defaultAction } = outcome;
+      const { cause, recheckAfter, action = defaultAction } = outcome;
       return stalled(cause, {
-        ...(atMostMs !== undefined && { atMostMs }),
+        ...(recheckAfter !== undefined && { recheckMs: millisecondsOf(recheckAfter) }),
         ...(action !== undefined && { event: warning(cause, action) }),
       });
     }
   }
 }
 
+/** @throws Error where it is no duration */
+function millisecondsOf(duration: string): number {
+  const ms = millisecondsIn(duration);
+  if (ms === undefined)
+    throw new Error(`recheckAfter is "${duration}", but must be a duration such as "30s"`);
+  return ms;
+}
+
 export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown>, object> {
   const named = Object.keys(stepsOf(definition)).map((step) => {
-    const does = (because: string, data?: unknown): Outcome => ({ is: 'step', step, because, data });
+    const does = (because: string, data?: unknown): Decision => ({ is: 'step', step, because, data });
     return [step, does] as const;
   });
   return {
     do: Object.fromEntries(named),
     converged: (because, more = {}) => ({ is: 'converged', because, ...more }),
-    wait: (what, atMostMs, cause) => ({ is: 'wait', what, atMostMs, ...(cause && { cause }) }),
+    wait: (what, more) => ({ is: 'wait', what, ...more }),
     stalled: (cause, more = {}) => ({ is: 'stalled', cause, ...more }),
     record: (because, status) => ({ is: 'record', because, status }),
-    released: (because) => ({ is: 'released', because }),
+    removeFinalizer: (because) => ({ is: 'removeFinalizer', because }),
   };
 }

@@ -5,7 +5,7 @@ import type { Finding } from '../condition.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a rest says of a resource in its conditions. */
-export interface Findings {
+export interface ConditionFindings {
   readonly ready: Finding;
   readonly stall: Finding;
   /** Nothing is left to do, even if it is not Ready. */
@@ -15,9 +15,9 @@ export interface Findings {
 const NOT_STALLED: Finding = { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
 
 /** A rest; or what the status says while a step goes on. */
-export type Reported = Rest | Omit<Wait, 'atMostMs'>;
+export type ReportedRest = Rest | Omit<Wait, 'recheckMs'>;
 
-export function findingsOf(rest: Reported): Findings {
+export function findingsOf(rest: ReportedRest): ConditionFindings {
   switch (rest.do) {
     case 'converged': {
       const { because, notReady } = rest;
@@ -42,16 +42,16 @@ export function findingsOf(rest: Reported): Findings {
 }
 
 function notReadyFor(cause: Cause): Finding {
-  return { type: 'Ready', status: 'False', reason: cause.code, message: inOneLine(cause) };
+  return { type: 'Ready', status: 'False', reason: cause.reason, message: inOneLine(cause) };
 }
 
-export function invalidSpec(
+export function invalidSpecCause(
   { namespace, name }: Pick<DefinedView, 'namespace' | 'name'>,
-  because: string,
+  message: string,
 ): Cause {
   return {
-    code: 'InvalidSpec',
-    because,
+    reason: 'InvalidSpec',
+    message: message,
     advice: [`correct the spec of ${namespace}/${name}; that is noticed at once`],
   };
 }

@@ -1,8 +1,8 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
-import type { Outcome } from '../../api/next.ts';
+import type { Decision } from '../../api/next.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { ReferredState } from '../../contract/controller.ts';
-import type { Decision, Step } from '../../contract/decision.ts';
+import type { NextStep, Step } from '../../contract/decision.ts';
 import type { Condition } from '../condition.ts';
 import type { Fields } from '../fields.ts';
 import type { ChildrenSeen, ChildStep } from './children/decide.ts';
@@ -25,16 +25,16 @@ export interface SeenResource {
   readonly declared?: DeclaredView | undefined;
   /** The digest of what it refers to, as the watcher shows it. */
   readonly referred?: string;
-  readonly live?: Live;
+  readonly live?: LiveReads;
 }
 
 /** What only a step reads. */
-export interface Live {
+export interface LiveReads {
   readonly resource: ResourceOf<AnyKind>;
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
-  readonly declared?: ChildrenSeen | { readonly outcome: Outcome } | undefined;
+  readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
   /** Why `observe` has failed. */
@@ -74,4 +74,4 @@ export function isChildStep(step: Step): step is ChildStep {
   return 'verb' in step;
 }
 
-export type DefinedDecision = Decision<DefinedStep>;
+export type DefinedDecision = NextStep<DefinedStep>;

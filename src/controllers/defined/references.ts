@@ -23,11 +23,11 @@ export function referencesOf(
   const { namespace } = resource.metadata;
   return referredTypes(definition).map((type) => {
     const referring = { ...UNBOUND, resource };
-    const places = type.of?.(referring) ?? [];
+    const places = type.names?.(referring) ?? [];
     const keyed = places.map(({ name, namespace: its = namespace }) =>
       keyOf({ name, ...(type.namespaced && its !== undefined && { namespace: its }) }),
     );
-    const labels = type.selects?.(referring);
+    const labels = type.matchLabels?.(referring);
     return { keys: [...new Set(keyed)], labels, ...(type.namespaced && { namespace }) };
   });
 }
@@ -48,13 +48,13 @@ export function referencesView(
 export function watchedReferences(definition: AnyDefinition): readonly ReferenceWatch<DefinedView>[] {
   return referredTypes(definition).map((type, place) => ({
     type,
-    isSelected: type.selects !== undefined,
+    isSelected: type.matchLabels !== undefined,
     of: ({ refers }) => refers?.[place] ?? { keys: [] },
   }));
 }
 
 export function referencePermissions(definition: AnyDefinition): readonly PolicyRule[] {
   return referredTypes(definition).map((type) =>
-    allow(type, [...(type.of ? ['get'] : []), ...(type.selects ? ['list'] : [])]),
+    allow(type, [...(type.names ? ['get'] : []), ...(type.matchLabels ? ['list'] : [])]),
   );
 }

@@ -1,4 +1,4 @@
-import type { Facts, MessageSubject } from '../../api/step.ts';
+import type { DecisionContext, MessageSubject } from '../../api/step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from '../../api/watched.ts';
 import type { Control } from '../../contract/control.ts';
 import {
@@ -8,9 +8,9 @@ import {
   type PolicyRule,
   type WatchedChild,
 } from '../../contract/controller.ts';
-import { converged, waitFor, type Decision } from '../../contract/decision.ts';
+import { converged, waitFor, type NextStep } from '../../contract/decision.ts';
 import type { Identity, KubernetesObject } from '../../contract/object.ts';
-import type { Subject, Words } from '../../contract/words.ts';
+import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
 import { controlOf } from '../control/annotations.ts';
 import { controllerOf, keyOf } from '../kinds.ts';
 import { apiVersionOf } from './children/wanted.ts';
@@ -70,7 +70,7 @@ export function viewedController(definition: AnyDefinition): ViewedController {
         ? converged(messages?.gone ?? 'the resource is gone')
         : decides(seen, nowMs, (circumstances?.unknownUntilMs ?? 0) - nowMs),
     control: (seen) => (seen === 'gone' ? undefined : seen.control),
-    inputs: (seen) => (seen === 'gone' ? [] : (definition.news?.(factsOf(seen, 0)) ?? [])),
+    inputs: (seen) => (seen === 'gone' ? [] : (definition.interruptOn?.(factsOf(seen, 0)) ?? [])),
     permissions: permissionsOf(definition),
   };
 }
@@ -90,7 +90,7 @@ function permissionsOf({ for: type, owns = [], permissions = [] }: AnyDefinition
 }
 
 export function ownedPermission(owned: OwnedType<unknown>): PolicyRule {
-  return allow(owned, [owned.at === undefined || isListed(owned) ? 'list' : 'get']);
+  return allow(owned, [owned.nameFor === undefined || isListed(owned) ? 'list' : 'get']);
 }
 
 function watchOf(type: WatchedType) {
@@ -106,29 +106,29 @@ function watchOf(type: WatchedType) {
 export function childrenOf(type: WatchedType, owned: OwnedType<unknown>): WatchedChild<OwnedView> {
   return {
     ...watchOf(owned),
-    ownerKey: (object) => ownerKeyOf(type, owned, object),
+    ownerKey: (object) => ownerKeyByType(type, owned, object),
     view: (object) => ownedView(owned, object),
   };
 }
 
 /** The key of the resource that an object belongs to, as the watcher knows it. */
-export function ownerKeyOf(
+export function ownerKeyByType(
   { group, kind, namespaced }: WatchedType,
-  { by, at }: OwnedType<unknown>,
+  { ownerOf, nameFor }: OwnedType<unknown>,
   object: KubernetesObject,
 ): string | undefined {
   const { metadata } = object;
   const { namespace } = metadata;
   const keyIn = (name: string) =>
     keyOf({ name, ...(namespaced && namespace !== undefined && { namespace }) });
-  if (typeof by === 'function') {
-    const place = by(object);
+  if (typeof ownerOf === 'function') {
+    const place = ownerOf(object);
     // A step lists those in the namespace of the resource.
-    const isElsewhere = namespaced && at === undefined && place?.namespace !== namespace;
+    const isElsewhere = namespaced && nameFor === undefined && place?.namespace !== namespace;
     return place === undefined || isElsewhere ? undefined : keyOf(place);
   }
-  if (typeof by === 'string') {
-    const name = metadata.labels?.[by];
+  if (typeof ownerOf === 'string') {
+    const name = metadata.labels?.[ownerOf];
     return name === undefined ? undefined : keyIn(name);
   }
   const owner = controllerOf(metadata);
@@ -144,7 +144,7 @@ export function ownedView(owned: OwnedType<unknown>, object: KubernetesObject): 
   // An item of a list does not say what it is.
   const view = owned.view?.({ ...object, apiVersion: apiVersionOf(owned), kind: owned.kind });
   if (view === undefined) return undefined;
-  const owner = owned.by === undefined ? controllerOf(object.metadata)?.uid : undefined;
+  const owner = owned.ownerOf === undefined ? controllerOf(object.metadata)?.uid : undefined;
   return { uid: object.metadata.uid, ...(owner !== undefined && { owner }), view };
 }
 
@@ -153,7 +153,11 @@ function seenIn(definition: AnyDefinition, object: KubernetesObject): Seen {
   return { view: definition.view?.(object) as unknown, ...(control && { control }) };
 }
 
-function observation({ view, control }: Seen, owned: readonly OwnedView[], identity: Identity): SeenResource {
+function observation(
+  { view, control }: Seen,
+  owned: readonly OwnedView[],
+  identity: Identity,
+): ViewedResource {
   const { uid, name, resourceVersion, namespace } = identity;
   const metadata = { uid, name, resourceVersion, ...(namespace !== undefined && { namespace }) };
   return {
@@ -173,30 +177,30 @@ export function observationOf(
   definition: AnyDefinition,
   object: KubernetesObject,
   owned: readonly OwnedView[],
-): SeenResource {
+): ViewedResource {
   return observation(seenIn(definition, object), owned, object.metadata);
 }
 
-export type SeenResource = Exclude<ViewedObservation, 'gone'>;
+export type ViewedResource = Exclude<ViewedObservation, 'gone'>;
 
 export function factsOf(
-  { resource, owned }: SeenResource,
+  { resource, owned }: ViewedResource,
   nowMs: number,
-): Facts<ViewedObject<unknown>, unknown, undefined> {
+): DecisionContext<ViewedObject<unknown>, unknown, undefined> {
   return { ...UNBOUND, resource, owned: owned.map(({ view }) => view), observed: undefined, nowMs };
 }
 
 function decisionOf(definition: AnyDefinition) {
   const next = nextOf(definition);
   const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
-  return (seen: SeenResource, nowMs: number, unknownForMs: number): Decision<AuthorsStep> => {
+  return (seen: ViewedResource, nowMs: number, unknownForMs: number): NextStep<AuthorsStep> => {
     const facts = factsOf(seen, nowMs);
     const outcome = definition.decide?.(facts, next) ?? next.converged('nothing is decided of it');
     switch (outcome.is) {
       case 'step':
         return stepFor({ definition, facts }, outcome);
       case 'record':
-      case 'released':
+      case 'removeFinalizer':
         throw new Error(
           `controller ${definition.name} answers next.${outcome.is}, which is only for a kind of defineKind`,
         );
@@ -211,16 +215,16 @@ function decisionOf(definition: AnyDefinition) {
   };
 }
 
-function wordsOf(definition: AnyDefinition): Words<ViewedObservation> {
+function wordsOf(definition: AnyDefinition): ControllerMessages<ViewedObservation> {
   const { messages } = definition;
-  const subjectOf = ({ object, observation: seen }: Subject<ViewedObservation>) => {
+  const subjectOf = ({ object, observation: seen }: MessageInput<ViewedObservation>) => {
     const { resource } = observationOf(definition, object, []);
     const owned = seen === 'gone' ? [] : factsOf(seen, 0).owned;
     return { object, resource, owned } satisfies MessageSubject<unknown, unknown>;
   };
   return {
     ...messages,
-    wanted: (subject) => messages?.wanted(subjectOf(subject)) ?? '',
-    there: (subject) => messages?.there(subjectOf(subject)) ?? '',
+    desired: (subject) => messages?.desired(subjectOf(subject)) ?? '',
+    current: (subject) => messages?.current(subjectOf(subject)) ?? '',
   };
 }

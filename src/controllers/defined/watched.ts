@@ -59,7 +59,7 @@ function decideStated(view: DefinedView): DefinedDecision {
 }
 
 function causeIn({ reason, message }: Condition): Cause {
-  return { code: reason, because: message, advice: [] };
+  return { reason: reason, message: message, advice: [] };
 }
 
 /**

@@ -10,14 +10,14 @@ import type { BuildView, JobView, PodView } from './views.ts';
 
 export interface BuildCause extends Cause {
   /** The reason of the conditions, too. */
-  readonly code: BuildReason;
+  readonly reason: BuildReason;
 }
 
 /** What the conditions say: the cause, or that the work goes on. */
 export function said(cause: BuildCause | undefined, otherwise: BuildReason) {
   return cause === undefined
     ? { reason: otherwise, message: '' }
-    : { reason: cause.code, message: inOneLine(cause) };
+    : { reason: cause.reason, message: inOneLine(cause) };
 }
 
 /** The most serious first. */
@@ -28,12 +28,12 @@ const TROUBLES = ['ContainerCannotStart', 'ImageNotPulled', 'Unschedulable'] as 
 /** What keeps Pods of a Job from starting; undefined if nothing does. */
 export function troubleIn(job: JobView, pods: readonly PodView[], namespace: string): BuildCause | undefined {
   const own = pods.filter(({ purpose }) => purpose === job.purpose);
-  const code = TROUBLES.find((each) => own.some(({ trouble }) => trouble?.code === each));
-  if (code === undefined) return undefined;
+  const reason = TROUBLES.find((each) => own.some(({ trouble }) => trouble?.code === each));
+  if (reason === undefined) return undefined;
   const texts = own.flatMap(({ trouble }) => (trouble ? [`its Pod ${trouble.text}`] : []));
-  const because = [...new Set(texts)].sort().join('; ');
-  const advice = [...(code === 'ImageNotPulled' ? [PROVIDE_IMAGE] : []), describePods(job, namespace)];
-  return { code, because, advice };
+  const message = [...new Set(texts)].sort().join('; ');
+  const advice = [...(reason === 'ImageNotPulled' ? [PROVIDE_IMAGE] : []), describePods(job, namespace)];
+  return { reason: reason, message: message, advice };
 }
 
 const PROVIDE_IMAGE = "make the image available to the nodes, or change the operator's --build-image";
@@ -51,8 +51,8 @@ export function troubleBefore(build: BuildView): BuildCause | undefined {
 function reportedAs(codes: readonly BuildReason[], { status }: BuildView): BuildCause | undefined {
   if (status.phase !== 'Building') return undefined;
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
-  const code = codes.find((each) => each === ready?.reason);
-  return ready && code && { code, because: ready.message, advice: [] };
+  const reason = codes.find((each) => each === ready?.reason);
+  return ready && reason && { reason: reason, message: ready.message, advice: [] };
 }
 
 function describePods({ name }: JobView, namespace: string): Advice {
@@ -76,8 +76,8 @@ export function wayOut({ deleting, namespace, name }: BuildView): readonly Advic
 export function straysCause(strays: readonly PodView[], namespace: string): BuildCause {
   const names = strays.map(({ name }) => name);
   return {
-    code: 'StrayPods',
-    because: `Pods are still running without their Job: ${names.join(', ')}`,
+    reason: 'StrayPods',
+    message: `Pods are still running without their Job: ${names.join(', ')}`,
     advice: [
       'delete them, or wait for their deadline',
       { run: `kubectl delete pod ${names.join(' ')} -n ${namespace}`, to: 'delete them' },
@@ -93,13 +93,13 @@ export function nameTaken(jobName: string, namespace: string, holder: 'altered' 
   ];
   return holder === 'altered'
     ? {
-        code: 'Overridden',
-        because: `${job} was created for this resource, but a webhook or an admission policy changed its labels`,
+        reason: 'Overridden',
+        message: `${job} was created for this resource, but a webhook or an admission policy changed its labels`,
         advice: ['find what changes them, then delete the Job', ...commands],
       }
     : {
-        code: 'JobNameTaken',
-        because: `${job} does not belong to this resource, so it is left alone`,
+        reason: 'JobNameTaken',
+        message: `${job} does not belong to this resource, so it is left alone`,
         advice: ['change spec.jobName, or delete that Job', ...commands],
       };
 }

@@ -110,7 +110,7 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
     trouble: trouble && { ...trouble, advice: [...trouble.advice, ...wayOut(build)] },
     because: 'the cleanup is running',
     // Nobody watches nodes.
-    atMostMs: leftMs > 0 ? leftMs : RECHECK_MS,
+    recheckMs: leftMs > 0 ? leftMs : RECHECK_MS,
   });
 }
 
@@ -123,8 +123,8 @@ interface Stuck {
 function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDecision {
   const { build } = facts;
   const cause: BuildCause = {
-    code: 'CleanupStuck',
-    because: `cleanup Job ${job.name} cannot run: node ${job.node} is ${why}`,
+    reason: 'CleanupStuck',
+    message: `cleanup Job ${job.name} cannot run: node ${job.node} is ${why}`,
     advice: [
       'bring the node back, or delete the Node if the machine is gone for good',
       { run: `kubectl describe node ${job.node}`, to: 'see how the node is' },
@@ -137,7 +137,7 @@ function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDec
     phase,
     because: 'the node of the cleanup is not ready',
     event: warning(cause, 'Clean', job.uid),
-    atMostMs: RECHECK_MS,
+    recheckMs: RECHECK_MS,
   });
 }
 
@@ -145,8 +145,8 @@ function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDec
 function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecision {
   const { build, pods, nowMs } = facts;
   const cause: BuildCause = {
-    code: 'CleanupFailed',
-    because: `${failureOf(job, pods)}; still to be removed: ${listed(left)}`,
+    reason: 'CleanupFailed',
+    message: `${failureOf(job, pods)}; still to be removed: ${listed(left)}`,
     advice: [showLogs(job.name, build.namespace), ...wayOut(build)],
   };
   const waitMs = retryAtMs(job, facts) - nowMs;
@@ -155,7 +155,7 @@ function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecis
     phase: cleaning.phase,
     because: 'the cleanup has failed',
     event: warning(cause, 'Clean', job.uid),
-    atMostMs: waitMs,
+    recheckMs: waitMs,
   });
   return decision.do === 'stalled' && waitMs <= 0
     ? deleteJob(job, { propagation: 'Background', because: 'the cleanup is due for another attempt' })

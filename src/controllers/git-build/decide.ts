@@ -117,7 +117,7 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
     }) ??
     reportIfNew(facts, {
       phase: 'Failed',
-      ...said(cause, cause.code),
+      ...said(cause, cause.reason),
       stalled: true,
       artifacts: recorded(build, pods),
       because: 'the spec is invalid',
@@ -127,9 +127,13 @@ function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
   );
 }
 
-function invalidSpec({ namespace, name }: BuildView, because: string): BuildCause {
+function invalidSpec({ namespace, name }: BuildView, message: string): BuildCause {
   const run = `kubectl edit xxx ${name} -n ${namespace}`;
-  return { code: 'InvalidSpec', because, advice: [{ run, to: 'correct the spec; that is noticed at once' }] };
+  return {
+    reason: 'InvalidSpec',
+    message: message,
+    advice: [{ run, to: 'correct the spec; that is noticed at once' }],
+  };
 }
 
 function addFinalizer({ build }: Facts): RuleDecision {
@@ -246,7 +250,7 @@ function follow(facts: ValidBuild, job: JobView): BuildDecision {
     before: hasStarted ? undefined : knownTrouble(build),
     because: 'the Job is running',
     // When the outcome of a create is known, the status gets its startTime.
-    atMostMs: createUnknownForMs(facts) || JOB_RECHECK_MS,
+    recheckMs: createUnknownForMs(facts) || JOB_RECHECK_MS,
   });
 }
 
@@ -300,10 +304,10 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
     // What its Pod wrote may be secret: it is in the status, and stays out of the history.
     return stalled(buildFailed(build, job, reasonOfFailure(job, pods)));
   }
-  const cause = buildFailed(build, job, failureOf(job, pods, troubleBefore(build)?.because));
+  const cause = buildFailed(build, job, failureOf(job, pods, troubleBefore(build)?.message));
   return reportEnd(facts, {
     phase: 'Failed',
-    ...said(cause, cause.code),
+    ...said(cause, cause.reason),
     stalled: true,
     startTime: job.createdAt,
     completionTime: job.endedAt || rfc3339(nowMs),
@@ -313,10 +317,10 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
   });
 }
 
-function buildFailed({ namespace }: BuildView, { name }: JobView, because: string): BuildCause {
+function buildFailed({ namespace }: BuildView, { name }: JobView, message: string): BuildCause {
   return {
-    code: 'BuildFailed',
-    because,
+    reason: 'BuildFailed',
+    message: message,
     advice: [
       showLogs(name, namespace),
       { run: `kubectl delete job ${name} -n ${namespace}`, to: 'build the same again' },

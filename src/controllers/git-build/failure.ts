@@ -1,5 +1,5 @@
 import { redacted } from '../../contract/redacted.ts';
-import { endOf, lengthOf, startInBytes, startOf } from '../../contract/text.ts';
+import { endOf, lengthOf, startInBytes, truncate } from '../../contract/text.ts';
 import type { JobView, PodView } from './views.ts';
 
 /** Code points. */
@@ -61,5 +61,5 @@ function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): stri
 function shortened(text: string): string {
   const safe = redacted(text);
   if (lengthOf(safe) <= LONGEST_MESSAGE) return safe;
-  return `${startOf(safe, LONGEST_MESSAGE / 4)} … ${endOf(safe, (LONGEST_MESSAGE * 3) / 4)}`;
+  return `${truncate(safe, LONGEST_MESSAGE / 4)} … ${endOf(safe, (LONGEST_MESSAGE * 3) / 4)}`;
 }

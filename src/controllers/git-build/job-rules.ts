@@ -123,7 +123,7 @@ function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
     phase,
     because: 'another Job has this name',
     event: warning(cause, 'CreateJob'),
-    atMostMs: RECHECK_MS,
+    recheckMs: RECHECK_MS,
   });
 }
 
@@ -137,13 +137,13 @@ interface Stall extends Meanwhile, Pick<Report, 'message'> {
   readonly because: string;
   readonly event: DecisionEvent;
   /** The run checks again after so long. */
-  readonly atMostMs: number;
+  readonly recheckMs: number;
 }
 
 /** Once the status says so, the run is stalled as well. */
-export function stallWith(facts: Facts, { cause, atMostMs, ...report }: Stall): BuildDecision {
-  const told = { ...said(cause, cause.code), stalled: true };
-  return reportIfNew(facts, { ...told, ...report }) ?? stalled(cause, { atMostMs });
+export function stallWith(facts: Facts, { cause, recheckMs, ...report }: Stall): BuildDecision {
+  const told = { ...said(cause, cause.reason), stalled: true };
+  return reportIfNew(facts, { ...told, ...report }) ?? stalled(cause, { recheckMs });
 }
 
 function retireLeftover(job: JobView): BuildDecision {

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../contract/object.ts';
-import { startOf } from '../../contract/text.ts';
+import { truncate } from '../../contract/text.ts';
 import { fieldsOf, listOf, textOf } from '../fields.ts';
 
 /** What is known of a node on which a cleanup is to run. */
@@ -20,6 +20,6 @@ export function nodeState(node: KubernetesObject | undefined): NodeState {
   const value = textOf(ready?.['status']) ?? 'True';
   if (value === 'True') return 'there';
   const since = textOf(ready?.['lastTransitionTime']) ?? 'an unknown time';
-  const message = startOf((textOf(ready?.['message']) ?? '').replace(/\.$/, ''), MESSAGE_MAX);
+  const message = truncate((textOf(ready?.['message']) ?? '').replace(/\.$/, ''), MESSAGE_MAX);
   return { notReady: `Ready=${value} since ${since}: ${message}` };
 }

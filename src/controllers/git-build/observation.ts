@@ -1,5 +1,5 @@
 import type { Cause } from '../../contract/cause.ts';
-import type { Decision, Observe, Refusal, Step } from '../../contract/decision.ts';
+import type { NextStep, Observe, Refusal, Step } from '../../contract/decision.ts';
 import type { CleanupJobSpec } from './jobs.ts';
 import type { NodeState } from './node.ts';
 import type { Artifact, BuildSpec, StatusPatch } from './resource.ts';
@@ -85,7 +85,7 @@ export type BuildObserve =
   | (Observe & { readonly what: 'namespace' })
   | (Observe & { readonly what: 'name'; readonly jobName: string });
 
-export type BuildDecision = Decision<BuildStep, BuildObserve>;
+export type BuildDecision = NextStep<BuildStep, BuildObserve>;
 
 /** The decision of a rule; undefined if the rule does not apply. */
 export type RuleDecision = BuildDecision | undefined;

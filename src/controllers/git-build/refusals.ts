@@ -36,7 +36,7 @@ export function reportRefusedStep(facts: Facts, decision: BuildDecision): RuleDe
   const known = isRefusalReported(build) ? stalledBy(build)?.message : undefined;
   return reportIfNew(facts, {
     phase: phaseDuring(decision, build),
-    reason: cause.code,
+    reason: cause.reason,
     message: refusalWords(known, inOneLine(cause)),
     stalled: true,
     because: 'the API server refuses it',

@@ -22,19 +22,19 @@ interface Running {
   /** What kept them from starting when they were last seen. */
   readonly before?: BuildCause | undefined;
   readonly because: string;
-  readonly atMostMs: number;
+  readonly recheckMs: number;
 }
 
 /** Reports how it is doing, and waits for its end. */
 export function awaitEnd(facts: Facts, job: JobView, running: Running): BuildDecision {
-  const { action, meanwhile, otherwise, trouble, before, because, atMostMs } = running;
+  const { action, meanwhile, otherwise, trouble, before, because, recheckMs } = running;
   const cause = trouble ?? before;
   const event = trouble && warning(trouble, action, job.uid);
   const name = action === 'Build' ? `Job ${facts.build.namespace}/${job.name}` : `cleanup Job ${job.name}`;
   return (
     stallWithoutPods(facts, job, meanwhile) ??
     reportIfNew(facts, { ...meanwhile, ...said(cause, otherwise), because, ...(event && { event }) }) ??
-    waitFor(`${name} to end`, Math.min(atMostMs, awaitsPodMs(job, facts) ?? atMostMs), cause)
+    waitFor(`${name} to end`, Math.min(recheckMs, awaitsPodMs(job, facts) ?? recheckMs), cause)
   );
 }
 
@@ -55,22 +55,22 @@ function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): Rul
     return { do: 'observe', because: `Job ${job.name} has no Pod`, what: 'events', job };
   if (refusal === 'none') return undefined;
   const cause = causeOf(refusal, job, facts);
-  const reported = facts.build.status.conditions?.find(({ reason }) => reason === cause.code);
+  const reported = facts.build.status.conditions?.find(({ reason }) => reason === cause.reason);
   return stallWith(facts, {
     cause,
     message: refusalWords(reported?.message, inOneLine(cause)),
     ...meanwhile,
     because: 'its Pods are refused',
     event: warning(cause, 'CreatePod', job.uid),
-    atMostMs: RECHECK_MS,
+    recheckMs: RECHECK_MS,
   });
 }
 
 /** Its commands help here, too. Its sentences do not: nobody but the operator writes the Job. */
 function causeOf(refusal: Cause, job: JobView, { build }: Facts): BuildCause {
   return {
-    code: 'PodsRefused',
-    because: `Pods of Job ${job.name} are refused: ${refusal.because}`,
+    reason: 'PodsRefused',
+    message: `Pods of Job ${job.name} are refused: ${refusal.message}`,
     advice: [
       whatToDo(refusal),
       'the Job tries again within a minute',
@@ -80,8 +80,8 @@ function causeOf(refusal: Cause, job: JobView, { build }: Facts): BuildCause {
   };
 }
 
-function whatToDo({ code }: Cause): Advice {
-  switch (code) {
+function whatToDo({ reason }: Cause): Advice {
+  switch (reason) {
     case 'QuotaExceeded':
       return 'raise the quota; if it asks for requests or limits, add a LimitRange with defaults';
     case 'PodSecurity':

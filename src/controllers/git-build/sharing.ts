@@ -50,8 +50,8 @@ export function sharedEvent(
   const others = sharers.filter(({ artifacts }) => sharedIn(shared, [{ artifacts }]).length > 0);
   const alsoAbout = others.slice(0, SHARERS_MAX);
   const cause = {
-    code: 'SharedBinary',
-    because: `${nameOf(build)} leaves ${listed(shared)}: it is also the file of ${alsoAbout.map(nameOf).join(', ')}`,
+    reason: 'SharedBinary',
+    message: `${nameOf(build)} leaves ${listed(shared)}: it is also the file of ${alsoAbout.map(nameOf).join(', ')}`,
     advice: ['give each its own binaryName, so that none overwrites the file of another'],
   };
   return { ...warning(cause, 'Clean', build.uid), alsoAbout };

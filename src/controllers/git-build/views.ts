@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../contract/object.ts';
-import { startOf } from '../../contract/text.ts';
+import { truncate } from '../../contract/text.ts';
 import type { Control } from '../../contract/control.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
@@ -114,9 +114,9 @@ export function jobView({ metadata, ...rest }: KubernetesObject) {
     /** In the foreground, it goes after its Pods. */
     deleting: metadata.deletionTimestamp !== undefined,
     /** Of the spec that it builds. */
-    hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
+    hash: truncate(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
     /** What a cleanup cleans. */
-    node: startOf(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
+    node: truncate(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
     binaries: binariesIn(annotations[BINARIES_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
     ...endOf(fieldsOf(rest['status'])),
@@ -125,7 +125,7 @@ export function jobView({ metadata, ...rest }: KubernetesObject) {
 
 /** Our cleanup Jobs have no more. Somebody else may write 256 KiB of them. */
 function binariesIn(text = ''): readonly string[] {
-  const names = startOf(text, BINARIES_MAX * NAME_MAX).split(',', BINARIES_MAX);
+  const names = truncate(text, BINARIES_MAX * NAME_MAX).split(',', BINARIES_MAX);
   return names.filter((name) => name !== '');
 }
 
@@ -193,7 +193,7 @@ export function podView(pod: KubernetesObject): PodView | undefined {
   const its = belongingIn(labels);
   if (its === undefined) return undefined;
   const status = fieldsOf(pod['status']);
-  const node = startOf(textOf(fieldsOf(pod['spec'])['nodeName']) ?? '', NAME_MAX);
+  const node = truncate(textOf(fieldsOf(pod['spec'])['nodeName']) ?? '', NAME_MAX);
   const binary = annotations[BINARY_NAME_ANNOTATION] ?? '';
   const phase = PHASES.get(status['phase']) ?? 'unfinished';
   const containers = listOf(status['containerStatuses']);
@@ -205,7 +205,7 @@ export function podView(pod: KubernetesObject): PodView | undefined {
   return {
     ...{ kind: 'pod', name, uid, ...its },
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
-    hash: startOf(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
+    hash: truncate(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
     // Anybody may have written it. An invalid name would not be read back from the status.
     binary: isBinaryName(binary) ? binary : '',
     ...{ node, phase },

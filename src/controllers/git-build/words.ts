@@ -1,18 +1,18 @@
-import type { Words } from '../../contract/words.ts';
+import type { ControllerMessages } from '../../contract/words.ts';
 import type { Observation } from './observation.ts';
 import { listed } from './status.ts';
 import type { JobView } from './views.ts';
 
 /** What the commands say about a build. */
-export const gitBuildWords: Words<Observation> = {
-  wanted: ({ observation: { build } }) => {
+export const gitBuildWords: ControllerMessages<Observation> = {
+  desired: ({ observation: { build } }) => {
     if (build === 'gone') return 'nothing: it is gone';
     if (build.deleting) return 'the binary removed from every node, and then the finalizer';
     if (!build.spec.ok) return 'unclear: the spec is invalid';
     const { binaryName, jobName } = build.spec.spec;
     return `${binaryName}, built by Job ${jobName}`;
   },
-  there: ({ observation }) => {
+  current: ({ observation }) => {
     const { build, jobs } = observation;
     if (build === 'gone') return 'nothing';
     const { phase, artifacts = [], message = '' } = build.status;

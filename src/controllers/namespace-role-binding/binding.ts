@@ -1,4 +1,4 @@
-import { MANAGED_BY_LABEL, ROLE_BINDINGS, startOf } from '../../api/index.ts';
+import { MANAGED_BY_LABEL, ROLE_BINDINGS, truncate } from '../../api/index.ts';
 import type { KubernetesObject, LabelSelector } from '../../api/index.ts';
 
 /** The operator's options for this controller, parsed. */
@@ -71,7 +71,7 @@ export function bindingView(object: KubernetesObject, options: RoleBindingOption
   if (name !== options.prefix + namespace || !isRoleBinding(object)) return undefined;
   const { kind, name: role } = object.roleRef;
   const state = bindingState(object, namespace, options);
-  return { uid, resourceVersion, state, role: `${kind} ${startOf(role, NAME_MAX)}` };
+  return { uid, resourceVersion, state, role: `${kind} ${truncate(role, NAME_MAX)}` };
 }
 
 /** The API server's schema requires `roleRef`; only its kind is left to see. */

@@ -8,8 +8,8 @@ import {
   NAMESPACES,
   ROLE_BINDINGS,
 } from '../../api/index.ts';
-import type { Advice, Cause, Ignored, KubernetesObject, ObjectMeta, Outcome } from '../../api/index.ts';
-import type { NextOf, Place } from '../../api/index.ts';
+import type { Advice, Cause, Ignored, KubernetesObject, ObjectMeta, Decision } from '../../api/index.ts';
+import type { NextOf, NamespacedName } from '../../api/index.ts';
 import {
   bindingView,
   desiredRoleBinding,
@@ -24,7 +24,11 @@ export type NamespaceState = 'terminating' | 'unselected' | 'selected';
 /** Gives the directory group of each namespace's team `edit` in that namespace, by a RoleBinding. */
 export function namespaceRoleBinding(options: RoleBindingOptions) {
   const { clusterRole, prefix } = options;
-  const at = ({ name }: Place) => ({ type: ROLE_BINDINGS, namespace: name, name: prefix + name });
+  const nameFor = ({ name }: NamespacedName) => ({
+    type: ROLE_BINDINGS,
+    namespace: name,
+    name: prefix + name,
+  });
   return defineController({
     name: 'namespace-role-binding',
     summary: "binds its team's group to a ClusterRole",
@@ -33,71 +37,70 @@ export function namespaceRoleBinding(options: RoleBindingOptions) {
     owns: [
       {
         ...ROLE_BINDINGS,
-        at,
-        by: ({ metadata: { namespace } }) => (namespace === undefined ? undefined : { name: namespace }),
+        nameFor: nameFor,
+        ownerOf: ({ metadata: { namespace } }) => (namespace === undefined ? undefined : { name: namespace }),
         view: (binding) => bindingView(binding, options),
       },
     ],
-    trust: 'watch',
     steps: {
       createRoleBinding: {
         summary: "give the namespace's team its role",
         // A create meets AlreadyExists where there is a binding after all; but access must not be given back from a stale view.
-        basis: 'resource',
+        reads: 'resource',
         async run({ kube, resource: { metadata } }) {
           await kube.create(ROLE_BINDINGS, desiredRoleBinding(metadata.name, options));
-          const did = `created RoleBinding ${at(metadata).name} to ClusterRole ${clusterRole}`;
-          return { did, event: { reason: 'Created', action: 'Create' } };
+          const message = `created RoleBinding ${nameFor(metadata).name} to ClusterRole ${clusterRole}`;
+          return { message: message, event: { reason: 'Created', action: 'Create' } };
         },
       },
       updateRoleBinding: {
         summary: 'restore the subjects',
         async run({ kube, resource: { metadata } }, { resourceVersion }: BindingView) {
           const { subjects } = desiredRoleBinding(metadata.name, options);
-          await kube.patch(at(metadata), { metadata: { resourceVersion }, subjects });
-          const did = `restored the subjects of RoleBinding ${at(metadata).name}`;
-          return { did, event: { reason: 'Restored', action: 'Update' } };
+          await kube.patch(nameFor(metadata), { metadata: { resourceVersion }, subjects });
+          const message = `restored the subjects of RoleBinding ${nameFor(metadata).name}`;
+          return { message: message, event: { reason: 'Restored', action: 'Update' } };
         },
       },
       replaceRoleBinding: {
         // RBAC documentation, "Changing roleRef".
         summary: 'restore the role, by delete and create: roleRef is immutable',
         deletes: ({ resource: { metadata } }, { uid, resourceVersion }: BindingView) => ({
-          ...{ what: 'RoleBinding', count: 1, names: () => [at(metadata).name] },
+          ...{ what: 'RoleBinding', count: 1, names: () => [nameFor(metadata).name] },
           of: `${uid} ${resourceVersion}`,
         }),
-        async run({ kube, resource: { metadata }, didSoFar }, { uid, resourceVersion, role }: BindingView) {
+        async run({ kube, resource: { metadata }, progress }, { uid, resourceVersion, role }: BindingView) {
           const desired = desiredRoleBinding(metadata.name, options);
-          await kube.checkCreate(ROLE_BINDINGS, desired);
-          await kube.delete(at(metadata), { uid, resourceVersion });
-          didSoFar(`deleted RoleBinding ${desired.metadata.name}`);
+          await kube.dryRunCreate(ROLE_BINDINGS, desired);
+          await kube.delete(nameFor(metadata), { uid, resourceVersion });
+          progress(`deleted RoleBinding ${desired.metadata.name}`);
           await kube.create(ROLE_BINDINGS, desired);
-          const did = `replaced RoleBinding ${desired.metadata.name}, which referred to ${role}`;
-          return { did, event: { reason: 'Replaced', action: 'Replace' } };
+          const message = `replaced RoleBinding ${desired.metadata.name}, which referred to ${role}`;
+          return { message: message, event: { reason: 'Replaced', action: 'Replace' } };
         },
       },
       releaseRoleBinding: {
         summary: 'stop managing the RoleBinding, and leave it in place',
         async run({ kube, resource: { metadata } }, { resourceVersion }: BindingView) {
           const labels = { [MANAGED_BY_LABEL]: null };
-          await kube.patch(at(metadata), { metadata: { resourceVersion, labels } });
-          const did = `released RoleBinding ${at(metadata).name}: the namespace is no longer selected`;
-          return { did, event: { reason: 'Released', action: 'Release' } };
+          await kube.patch(nameFor(metadata), { metadata: { resourceVersion, labels } });
+          const message = `released RoleBinding ${nameFor(metadata).name}: the namespace is no longer selected`;
+          return { message: message, event: { reason: 'Released', action: 'Release' } };
         },
       },
     },
     decide({ resource: { metadata, view }, owned: [binding] }, next) {
-      const place = { namespace: metadata.name, name: at(metadata).name };
+      const place = { namespace: metadata.name, name: nameFor(metadata).name };
       if (view === 'terminating') return next.converged('the namespace is being deleted');
       if (view === 'unselected') return release(binding, place, next);
       if (binding === undefined) return next.do.createRoleBinding('the namespace has no RoleBinding');
       return restore(binding, place, next);
     },
-    news: ({ resource: { view } }) => [`namespace ${view}`],
+    interruptOn: ({ resource: { view } }) => [`namespace ${view}`],
     messages: {
-      wanted: ({ object: { metadata } }) =>
-        `RoleBinding ${at(metadata).name}: Group ${at(metadata).name} has ClusterRole ${clusterRole}`,
-      there: ({ object: { metadata }, owned: [binding] }) => whatIsThere(at(metadata).name, binding),
+      desired: ({ object: { metadata } }) =>
+        `RoleBinding ${nameFor(metadata).name}: Group ${nameFor(metadata).name} has ClusterRole ${clusterRole}`,
+      current: ({ object: { metadata }, owned: [binding] }) => whatIsThere(nameFor(metadata).name, binding),
       ignored: (namespace) => ignored(namespace, options),
       gone: 'the namespace is gone',
     },
@@ -120,7 +123,7 @@ type Next = NextOf<{
   readonly releaseRoleBinding: BindingView;
 }>;
 
-function release(binding: BindingView | undefined, place: Required<Place>, next: Next): Outcome {
+function release(binding: BindingView | undefined, place: Required<NamespacedName>, next: Next): Decision {
   if (!binding?.state.includes('ours')) return next.converged('no update required');
   // Any change of a binding counts as granting its role, and the operator may grant only its own.
   if (binding.state === 'ours, with another role')
@@ -128,7 +131,7 @@ function release(binding: BindingView | undefined, place: Required<Place>, next:
   return next.do.releaseRoleBinding('the namespace is no longer selected', binding);
 }
 
-function restore(binding: BindingView, place: Required<Place>, next: Next): Outcome {
+function restore(binding: BindingView, place: Required<NamespacedName>, next: Next): Decision {
   switch (binding.state) {
     // Its deletion is an event of its own, and then it is created again.
     case 'being deleted':
@@ -144,11 +147,11 @@ function restore(binding: BindingView, place: Required<Place>, next: Next): Outc
   }
 }
 
-function cannotRelease({ role }: BindingView, place: Required<Place>): Cause {
+function cannotRelease({ role }: BindingView, place: Required<NamespacedName>): Cause {
   const { namespace, name } = place;
   return {
-    code: 'ForeignRoleBinding',
-    because: `the operator cannot release RoleBinding ${namespace}/${name}: somebody changed its role to ${role}, which the operator may not grant`,
+    reason: 'ForeignRoleBinding',
+    message: `the operator cannot release RoleBinding ${namespace}/${name}: somebody changed its role to ${role}, which the operator may not grant`,
     advice: [
       `remove its label ${MANAGED_BY_LABEL} to keep it, or delete it`,
       ...toChange(place, `${MANAGED_BY_LABEL}-`, 'keep it, without the operator'),
@@ -156,11 +159,11 @@ function cannotRelease({ role }: BindingView, place: Required<Place>): Cause {
   };
 }
 
-function foreign(place: Required<Place>): Cause {
+function foreign(place: Required<NamespacedName>): Cause {
   const { namespace, name } = place;
   return {
-    code: 'ForeignRoleBinding',
-    because: `RoleBinding ${namespace}/${name} has other subjects or another role, and the operator does not manage it`,
+    reason: 'ForeignRoleBinding',
+    message: `RoleBinding ${namespace}/${name} has other subjects or another role, and the operator does not manage it`,
     advice: [
       `label it ${OUR_LABEL}, or delete it: Group ${name} then gets its access, and everybody else in that RoleBinding loses theirs`,
       ...toChange(place, OUR_LABEL, 'let the operator change it'),
@@ -168,7 +171,11 @@ function foreign(place: Required<Place>): Cause {
   };
 }
 
-function toChange({ namespace, name }: Required<Place>, label: string, to: string): readonly Advice[] {
+function toChange(
+  { namespace, name }: Required<NamespacedName>,
+  label: string,
+  to: string,
+): readonly Advice[] {
   const binding = `rolebinding ${name} -n ${namespace}`;
   return [
     { run: `kubectl get ${binding} -o yaml`, to: 'show who has access through it' },
@@ -202,12 +209,12 @@ function ignored({ metadata }: KubernetesObject, options: RoleBindingOptions): I
   if (namespaceState(metadata, options) !== 'unselected') return undefined;
   return excludeNamespaces.includes(metadata.name)
     ? {
-        because:
+        message:
           'namespace-role-binding leaves this namespace out (--exclude-namespaces); other controllers work in it',
         advice: ['remove it from --exclude-namespaces, and restart the operator'],
       }
     : {
-        because: `the labels of the namespace do not match ${labelSelectorText(namespaceSelector)} (--namespace-selector)`,
+        message: `the labels of the namespace do not match ${labelSelectorText(namespaceSelector)} (--namespace-selector)`,
         advice: ['give the namespace these labels; that is noticed at once'],
       };
 }

@@ -22,16 +22,15 @@ export const podLabel = defineController({
   // Metadata does not contain the phase, so the server is asked to leave out finished Pods.
   for: { ...PODS, metadataOnly: true, fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed' },
   view: labelState,
-  trust: 'watch',
   steps: {
     addLabel: {
       summary: 'add the label with the name of the Pod',
-      basis: 'watch',
+      reads: 'cache',
       run: ({ kube, resource: { metadata } }) => setLabel(kube, metadata, metadata.name),
     },
     removeLabel: {
       summary: 'remove the label with the name of the Pod',
-      basis: 'watch',
+      reads: 'cache',
       run: ({ kube, resource: { metadata } }) => setLabel(kube, metadata, null),
     },
   },
@@ -49,14 +48,14 @@ export const podLabel = defineController({
         return next.stalled(nameTooLong(metadata), { action: 'AddLabel' });
     }
   },
-  news: ({ resource: { view } }) => {
+  interruptOn: ({ resource: { view } }) => {
     if (view === 'gone' || view === 'up to date') return [];
     return [view === 'surplus' ? ASKS_NOT : ASKS];
   },
   messages: {
-    wanted: ({ object }) =>
+    desired: ({ object }) =>
       isWanted(object) ? `label ${POD_NAME_LABEL}=${object.metadata.name}` : `no label ${POD_NAME_LABEL}`,
-    there: ({ object: { metadata } }) => {
+    current: ({ object: { metadata } }) => {
       const value = metadata.labels?.[POD_NAME_LABEL];
       return value === undefined ? 'no such label' : `label ${POD_NAME_LABEL}=${value}`;
     },
@@ -92,8 +91,8 @@ function isWanted({ metadata: { annotations } }: KubernetesObject): boolean {
 function nameTooLong({ namespace = '', name }: Identity): Cause {
   const run = `kubectl annotate pod ${name} -n ${namespace} ${POD_NAME_ANNOTATION}-`;
   return {
-    code: 'NameTooLong',
-    because: `the name of Pod ${namespace}/${name} has ${name.length} characters, but a label value can have at most ${LABEL_VALUE_MAX}`,
+    reason: 'NameTooLong',
+    message: `the name of Pod ${namespace}/${name} has ${name.length} characters, but a label value can have at most ${LABEL_VALUE_MAX}`,
     advice: [
       'remove the annotation, or create the Pod with a shorter name',
       { run, to: 'stop asking for the label' },
@@ -105,13 +104,13 @@ function nameTooLong({ namespace = '', name }: Identity): Cause {
 function ignored(pod: KubernetesObject): Ignored | undefined {
   const { phase } = (pod['status'] ?? {}) as { readonly phase?: string };
   if (phase === 'Succeeded' || phase === 'Failed')
-    return { because: `the Pod has finished (${phase}), and finished Pods are left alone`, advice: [] };
+    return { message: `the Pod has finished (${phase}), and finished Pods are left alone`, advice: [] };
   const { name, namespace = '', labels, annotations } = pod.metadata;
   if (isWanted(pod) || labels?.[POD_NAME_LABEL] === name) return undefined;
   const value = annotations?.[POD_NAME_ANNOTATION];
   const run = `kubectl annotate pod ${name} -n ${namespace} --overwrite ${POD_NAME_ANNOTATION}=true`;
   return {
-    because:
+    message:
       value === undefined
         ? `the Pod does not have the annotation ${POD_NAME_ANNOTATION}`
         : `the annotation ${POD_NAME_ANNOTATION} is ${JSON.stringify(value)}, and only exactly "true" asks for the label`,

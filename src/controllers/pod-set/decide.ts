@@ -2,7 +2,7 @@ import {
   converged,
   stalled,
   waitFor,
-  type Decision,
+  type NextStep,
   type DecisionEvent,
   type Deletion,
   type Observe,
@@ -76,7 +76,7 @@ export interface Look extends Observe {
 }
 
 /** @param nowMs decides only when a failed Pod is replaced, and dates conditions */
-export function decidePodSet(observation: Observation, nowMs: number): Decision<PodSetStep, Look> {
+export function decidePodSet(observation: Observation, nowMs: number): NextStep<PodSetStep, Look> {
   const { podSet } = observation;
   if (podSet === 'gone') return converged('the PodSet is gone, or its namespace is being deleted');
   if (podSet.isBeingDeleted) return converged('the PodSet is being deleted');
@@ -260,7 +260,7 @@ function unreadyEvent(
   if (unreadiness === undefined || !('cause' in unreadiness)) return undefined;
   const { cause } = unreadiness;
   const isIn = (all: StatusPatch['conditions']) =>
-    all.some(({ type, reason }) => type === 'Ready' && reason === cause.code);
+    all.some(({ type, reason }) => type === 'Ready' && reason === cause.reason);
   return isIn(conditions) && !isIn(podSet.status.conditions) ? warning(cause, 'Reconcile') : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
 import { controllerOf, NAME_MAX } from '../kinds.ts';
-import { startOf } from '../../contract/text.ts';
+import { truncate } from '../../contract/text.ts';
 import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
 import { POD_SET_KIND, POD_SETS } from './resource.ts';
 
@@ -39,7 +39,7 @@ export function desiredPod(
       name,
       generateName: podNamePrefix(owner),
       labels: labelsFor(owner),
-      ownerReferences: [controllerReference({ name: owner, uid })],
+      ownerReferences: [podSetReference({ name: owner, uid })],
     },
     spec: { containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }] },
   };
@@ -54,7 +54,7 @@ export function podNamePrefix(podSet: string): string {
   return `${podSet}-pod-`;
 }
 
-export function controllerReference({ name, uid }: Owner): OwnerReference {
+export function podSetReference({ name, uid }: Owner): OwnerReference {
   return { ...POD_SET_KIND, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
@@ -142,7 +142,7 @@ export function podView(object: KubernetesObject, podSet: string): PodView | und
     createdAtMs: timeOf(metadata.creationTimestamp),
     readySinceMs: readySince(object),
     ...(unready && { unready }),
-    node: startOf(object.spec?.nodeName ?? '', NAME_MAX),
+    node: truncate(object.spec?.nodeName ?? '', NAME_MAX),
     deletionCost: deletionCostOf(metadata.annotations?.[DELETION_COST_ANNOTATION]),
     restarts: mostRestarts(status?.containerStatuses),
     sidecarRestarts: mostRestarts(sidecarsOf(object)),
@@ -171,7 +171,7 @@ function ownershipOf(metadata: ObjectMeta, podSet: string) {
     uid,
     resourceVersion,
     // Whoever creates a Pod writes any text there. Cut, it is still nobody's UID.
-    controllerUid: uidOfController && startOf(uidOfController, UID_MAX),
+    controllerUid: uidOfController && truncate(uidOfController, UID_MAX),
     matches,
     ...(hasOtherOwners && { hasOtherOwners }),
   };

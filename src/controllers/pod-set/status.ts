@@ -169,14 +169,14 @@ function whyNotReady({
   }
   if (unreadiness === undefined) return undefined;
   return 'cause' in unreadiness
-    ? [unreadiness.cause.code, inOneLine(unreadiness.cause)]
+    ? [unreadiness.cause.reason, inOneLine(unreadiness.cause)]
     : ['PodsStarting', 'all desired Pods exist, but some are not Ready yet'];
 }
 
 /** Whether nothing is left to do, be it Ready or not. */
 function isOver({ unreadiness }: Findings, { status, reason }: PodSetFinding): boolean {
   if (status === 'True') return true;
-  return unreadiness !== undefined && 'cause' in unreadiness && unreadiness.cause.code === reason;
+  return unreadiness !== undefined && 'cause' in unreadiness && unreadiness.cause.reason === reason;
 }
 
 function stalledOrNot({ podSet, failure }: Findings): PodSetFinding {

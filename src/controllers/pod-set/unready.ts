@@ -14,7 +14,7 @@ const CODES = [
 type Code = (typeof CODES)[number];
 
 interface UnreadyCause extends Cause {
-  readonly code: Code;
+  readonly reason: Code;
 }
 
 /** A person has to act; or the Pods may be just starting, for so many milliseconds more. */
@@ -30,20 +30,22 @@ export function unreadinessOf(
 ): Unreadiness | undefined {
   const unready = pods.filter(isUnready);
   if (unready.length === 0) return undefined;
-  const code = CODES.find((each) => unready.some((pod) => codeOf(pod, nowMs) === each));
-  if (code === undefined) return { recheckMs: firstEnd(unready, nowMs) };
-  const alike = unready.filter((pod) => codeOf(pod, nowMs) === code);
+  const reason = CODES.find((each) => unready.some((pod) => codeOf(pod, nowMs) === each));
+  if (reason === undefined) return { recheckMs: firstEnd(unready, nowMs) };
+  const alike = unready.filter((pod) => codeOf(pod, nowMs) === reason);
   const worst = alike.reduce((a, b) => (isBefore(b, a) ? b : a));
-  const because = `Pod ${worst.name}${othersInWords(alike.length - 1)} ${problemOf(worst)}`;
-  return { cause: { code, because, advice: adviceOn(code, `${worst.name} -n ${namespace}`) } };
+  const message = `Pod ${worst.name}${othersInWords(alike.length - 1)} ${problemOf(worst)}`;
+  return {
+    cause: { reason: reason, message: message, advice: adviceOn(reason, `${worst.name} -n ${namespace}`) },
+  };
 }
 
 /** Its Pods ended, and are replaced. */
 export function podsFailed({ name, namespace }: Pick<PodSetView, 'name' | 'namespace'>): Cause {
   const run = `kubectl describe pods -n ${namespace} -l ${selectorFor(name)}`;
   return {
-    code: 'PodsFailed',
-    because: 'Pods failed, and are replaced after a pause that grows each time',
+    reason: 'PodsFailed',
+    message: 'Pods failed, and are replaced after a pause that grows each time',
     advice: [{ run, to: 'see why they failed' }],
   };
 }
@@ -57,11 +59,11 @@ export function unreadyInWords(pods: readonly PodView[]): readonly string[] {
     .map(({ name, unready }) => `Pod ${name} ${unready.trouble?.text ?? 'is not Ready'}`);
 }
 
-export function invalidSpec(podSet: PodSetView, because: string): Cause {
+export function invalidSpec(podSet: PodSetView, message: string): Cause {
   const { name, namespace } = podSet;
   const correct = { run: `kubectl edit podset ${name} -n ${namespace}`, to: 'correct spec.replicas' };
   const advice = hasTooLongName(podSet) ? ['create a PodSet with a shorter name instead'] : [correct];
-  return { code: 'InvalidSpec', because, advice };
+  return { reason: 'InvalidSpec', message: message, advice };
 }
 
 type UnreadyPod = PodView & { readonly unready: Unready };

@@ -1,16 +1,16 @@
-import type { Subject, Words } from '../../contract/words.ts';
+import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
 import { isAvailable, type Observation } from './decide.ts';
 import { podsInWords } from './pod.ts';
 import { unreadyInWords } from './unready.ts';
 
 /** What the commands say about a PodSet. */
-export const podSetWords: Words<Observation> = {
-  wanted: ({ observation }) => {
+export const podSetWords: ControllerMessages<Observation> = {
+  desired: ({ observation }) => {
     const replicas = replicasOf(observation);
     if (replicas !== undefined) return podsInWords(replicas);
     return isInvalid(observation) ? 'unclear: spec.replicas is invalid' : 'nothing: it is being deleted';
   },
-  there: (subject) => {
+  current: (subject) => {
     const failed = ofPodSet(subject).filter(({ life }) => life === 'finished').length;
     const deleted = ofPodSet(subject).filter(({ life }) => life === 'being deleted').length;
     const ready = availableOf(subject).filter(({ readySinceMs }) => readySinceMs !== undefined).length;
@@ -38,10 +38,10 @@ function isInvalid({ podSet }: Observation): boolean {
   return podSet !== 'gone' && !podSet.isBeingDeleted && 'invalid' in podSet.spec;
 }
 
-function ofPodSet({ object, observation }: Subject<Observation>) {
+function ofPodSet({ object, observation }: MessageInput<Observation>) {
   return observation.pods.filter(({ controllerUid }) => controllerUid === object.metadata.uid);
 }
 
-function availableOf(subject: Subject<Observation>) {
+function availableOf(subject: MessageInput<Observation>) {
   return ofPodSet(subject).filter(isAvailable);
 }

@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { breakingChanges } from './breaking-changes.ts';
 import type { Installed } from './chart.ts';
 import { Definition } from './definition.ts';
-import { textOf } from './files.ts';
+import { readText } from './files.ts';
 import { addedRules, ruleText } from './merge-rules.ts';
 
 /** What is different from the files that are there, and that somebody has to agree to. */
-export interface Changes {
+export interface GeneratedChanges {
   /** What stored resources or manifests can no longer have. */
   readonly breaking: readonly string[];
   /** What the operator may do, and could not do before. */
@@ -18,7 +18,7 @@ export interface Changes {
   readonly left: readonly string[];
 }
 
-export async function changesFrom(directory: string, installed: Installed): Promise<Changes> {
+export async function changesFrom(directory: string, installed: Installed): Promise<GeneratedChanges> {
   const now = installed.definitions.map((each) => Definition.parse(each));
   const compared = (await earlierDefinitions(directory)).map(({ path, before }) => {
     const after = now.find(({ metadata }) => metadata.name === before.metadata.name);
@@ -57,7 +57,7 @@ const Role = z.object({
 });
 
 async function newRights(directory: string, { built, rules }: Installed): Promise<string[]> {
-  const text = await textOf(join(directory, 'install.yaml'));
+  const text = await readText(join(directory, 'install.yaml'));
   if (text === undefined) return [];
   const roles = parseAllDocuments(text).flatMap((document) => Role.safeParse(document.toJS()).data ?? []);
   const before = roles.find(({ metadata }) => metadata.name === built.name)?.rules ?? [];

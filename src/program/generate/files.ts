@@ -36,12 +36,12 @@ export async function writeFiles(directory: string, files: Files): Promise<void>
 export async function staleFiles(directory: string, files: Files): Promise<string[]> {
   const stale: string[] = [];
   for (const [path, text] of files) {
-    if ((await textOf(join(directory, path))) !== text) stale.push(path);
+    if ((await readText(join(directory, path))) !== text) stale.push(path);
   }
   return stale;
 }
 
 /** Undefined: there is no such file. */
-export function textOf(path: string): Promise<string | undefined> {
+export function readText(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined);
 }

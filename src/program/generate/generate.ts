@@ -8,8 +8,8 @@ import type { Built } from './built.ts';
 import { chart, installManifest, monitoring, type Installed } from './chart.ts';
 import { Definition, definitionFiles, definitionsOf } from './definition.ts';
 import { dockerfile } from './dockerfile.ts';
-import { changesFrom, type Changes } from './earlier.ts';
-import { documents, manifest, staleFiles, textOf, writeFiles, type Files } from './files.ts';
+import { changesFrom, type GeneratedChanges } from './earlier.ts';
+import { documents, manifest, staleFiles, readText, writeFiles, type Files } from './files.ts';
 import { mergeRules } from './merge-rules.ts';
 import { optionsPage } from './option-tables.ts';
 import { defaultControllers, watcherRules, workerRules } from './permissions.ts';
@@ -57,7 +57,7 @@ function staleLine(path: string): string {
 }
 
 /** What nobody has agreed to. */
-function refusalsOf({ breaking, rights }: Changes, options: Generating['options']): string[] {
+function refusalsOf({ breaking, rights }: GeneratedChanges, options: Generating['options']): string[] {
   const agree = {
     breaking: 'give the kind a new field instead, or agree with --allow-breaking-changes',
     rights: 'agree with --allow-new-rights',
@@ -74,7 +74,7 @@ const Package = z.object({ version: z.string() });
 
 async function builtAs({ program, options, project, mainModule }: Generating): Promise<Built> {
   const file = join(project, 'package.json');
-  const text = (await textOf(file)) ?? '{}';
+  const text = (await readText(file)) ?? '{}';
   const { data } = Package.safeParse(JSON.parse(text));
   if (data === undefined)
     throw new ConfigurationError(`${file} has no version; run this in the project's folder, and set one`);

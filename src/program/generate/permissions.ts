@@ -14,7 +14,7 @@ export function defaultControllers(program: Program, clusterRole?: string): read
 }
 
 /** The parts of a controller that its permissions follow from. */
-export type Declared = Pick<Controller, 'primary' | 'children' | 'references' | 'permissions'>;
+export type PermissionSource = Pick<Controller, 'primary' | 'children' | 'references' | 'permissions'>;
 
 /** The permissions of one process, by where they can be granted. */
 export interface ProcessRules {
@@ -33,7 +33,7 @@ const CLUSTER_SCOPED: readonly string[] = ['nodes'];
 const READING: readonly string[] = ['get', 'list', 'watch'];
 
 /** What the watcher needs for a controller. */
-export function watcherRules({ primary, children, references = [] }: Declared): ProcessRules {
+export function watcherRules({ primary, children, references = [] }: PermissionSource): ProcessRules {
   const watched = [primary, ...children, ...references];
   const types = [...watched.map(({ type }) => type), ...WATCHED_BY_ALL];
   const watching = (those: readonly ResourceType[]) => those.map((type) => allow(type, ['list', 'watch']));
@@ -49,7 +49,7 @@ export function watcherRules({ primary, children, references = [] }: Declared): 
 }
 
 /** What a worker needs for a controller. It also reads whether a Namespace is paused. */
-export function workerRules({ permissions }: Declared): ProcessRules {
+export function workerRules({ permissions }: PermissionSource): ProcessRules {
   const rules = [...permissions, allow(NAMESPACES, ['get'])];
   return {
     namespaced: mergeRules(rules.filter((rule) => !isClusterScoped(rule))),
@@ -62,7 +62,7 @@ function isClusterScoped({ resources }: PolicyRule): boolean {
 }
 
 /** What a controller may change in the cluster: `create, delete jobs; patch xxxes`. Recording Events is left out. */
-export function changesBy({ permissions }: Declared): string {
+export function changesBy({ permissions }: PermissionSource): string {
   const changing = permissions
     .filter(({ resources }) => !resources.includes('events'))
     .map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => !READING.includes(verb)) }));

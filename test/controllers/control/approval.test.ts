@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { stalled, waitFor, type Decision, type Step } from '../../../src/contract/decision.ts';
+import { stalled, waitFor, type NextStep, type Step } from '../../../src/contract/decision.ts';
 import type { ControlPatch } from '../../../src/controllers/control/report.ts';
 import {
   CREATE,
@@ -17,7 +17,7 @@ import { aCause, planIn } from '../../support/causes.ts';
 
 const BY_ALICE = { 'answered-by': 'alice', 'answered-because': 'the shop is closed' };
 
-function conditionsIn(decision: Decision): readonly { readonly message: string }[] {
+function conditionsIn(decision: NextStep): readonly { readonly message: string }[] {
   return (decision as { readonly control?: ControlPatch }).control?.conditions ?? [];
 }
 
@@ -27,7 +27,7 @@ describe('a deletion that has to be approved', () => {
     expect(held).toMatchObject({
       do: 'held',
       by: 'approval',
-      because: 'awaiting approval to delete 290 Pods (web-pod-a, web-pod-b and 288 more)',
+      message: 'awaiting approval to delete 290 Pods (web-pod-a, web-pod-b and 288 more)',
       would: 'deletePods: there are 300 Pods, and spec.replicas is 10',
     });
     expect(planOf(held)).toMatch(/^290-[0-9a-f]{8}$/);
@@ -105,7 +105,7 @@ describe('a deletion that has to be approved', () => {
     const answer = { rejected, 'answered-by': 'alice', 'answered-because': 'not today' };
     expect(decided(deletePods(290), plain({ approval: 'required', ...answer }))).toMatchObject({
       do: 'held',
-      because: 'rejected by alice: not today',
+      message: 'rejected by alice: not today',
       plan: rejected,
     });
   });
@@ -165,7 +165,7 @@ describe('a deletion that has to be approved', () => {
       'control' in step ? step.control : {},
     );
     const held = decided(deletePods(290), reported);
-    expect(held).toMatchObject({ do: 'held', because: expect.stringContaining('awaiting approval') });
+    expect(held).toMatchObject({ do: 'held', message: expect.stringContaining('awaiting approval') });
     expect(planOf(held)).not.toBe(approved);
     expect(decided(deletePods(290), reported, { circumstances: WATCHED })).toMatchObject({ do: 'held' });
   });

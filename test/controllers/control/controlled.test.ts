@@ -28,7 +28,7 @@ describe('a paused resource', () => {
     expect(decided(CREATE, plain({ paused: 'true' }))).toMatchObject({
       do: 'held',
       by: 'pause',
-      because: 'paused by the annotation durable-operator.dev/paused',
+      message: 'paused by the annotation durable-operator.dev/paused',
       would: 'createPods: there is 1 Pod, and spec.replicas is 3',
       event: { type: 'Normal', reason: 'Paused' },
     });
@@ -107,7 +107,7 @@ describe('a paused resource', () => {
     expect(decided(CREATE, control, { circumstances })).toMatchObject({
       do: 'held',
       by: 'pause',
-      because: 'paused by the annotation durable-operator.dev/paused of its Namespace',
+      message: 'paused by the annotation durable-operator.dev/paused of its Namespace',
     });
     expect(decided(REPORT, control, { circumstances })).toBe(REPORT);
   });

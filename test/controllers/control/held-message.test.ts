@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Answer } from '../../../src/contract/control.ts';
+import type { ApprovalAnswer } from '../../../src/contract/control.ts';
 import {
   answerInWords,
   heldMessage,
@@ -9,11 +9,11 @@ import {
 
 describe('what is said of a step that is held', () => {
   it('names the plan', () => {
-    const because = 'awaiting approval to delete 2 Pods (web-pod-a, web-pod-b)';
-    const message = heldMessage({ because, would: 'deletePods: there are 3 Pods', plan: '2-3f9c2a1b' });
-    expect(message).toBe(`${because}; on hold: deletePods: there are 3 Pods; plan 2-3f9c2a1b`);
-    expect(isAboutPlan(message, '2-3f9c2a1b')).toBe(true);
-    expect(isAboutPlan(message, '3-3f9c2a1b')).toBe(false);
+    const message = 'awaiting approval to delete 2 Pods (web-pod-a, web-pod-b)';
+    const said = heldMessage({ message, would: 'deletePods: there are 3 Pods', plan: '2-3f9c2a1b' });
+    expect(said).toBe(`${message}; on hold: deletePods: there are 3 Pods; plan 2-3f9c2a1b`);
+    expect(isAboutPlan(said, '2-3f9c2a1b')).toBe(true);
+    expect(isAboutPlan(said, '3-3f9c2a1b')).toBe(false);
   });
 
   it('says who has paused', () => {
@@ -24,7 +24,12 @@ describe('what is said of a step that is held', () => {
   });
 
   it('says who has rejected, and why', () => {
-    const rejected: Answer = { plan: '2-3f9c2a1b', is: 'rejected', by: 'alice', because: 'not today' };
+    const rejected: ApprovalAnswer = {
+      plan: '2-3f9c2a1b',
+      is: 'rejected',
+      by: 'alice',
+      because: 'not today',
+    };
     const checked = { areApproversChecked: true };
     expect(answerInWords(rejected, checked)).toBe('rejected by alice: not today');
     expect(answerInWords({ ...rejected, by: '' }, checked)).toBe(
@@ -33,7 +38,12 @@ describe('what is said of a step that is held', () => {
   });
 
   it('does not believe a name that nobody checks', () => {
-    const approved: Answer = { plan: '2-3f9c2a1b', is: 'approved', by: 'the-ceo', because: 'I say so' };
+    const approved: ApprovalAnswer = {
+      plan: '2-3f9c2a1b',
+      is: 'approved',
+      by: 'the-ceo',
+      because: 'I say so',
+    };
     expect(answerInWords(approved, {})).toBe(
       'approved; who did is not checked; said to be the-ceo; reason: I say so',
     );

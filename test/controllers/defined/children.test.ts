@@ -4,17 +4,17 @@ import type { ChildManifest } from '../../../src/api/child.ts';
 import { MANAGED_BY } from '../../../src/api/kinds.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { decideChildren, type Blocked } from '../../../src/controllers/defined/children/decide.ts';
-import { ANSWERED_ANNOTATION, digestOf } from '../../../src/controllers/defined/children/digest.ts';
+import { ANSWERED_ANNOTATION, manifestDigest } from '../../../src/controllers/defined/children/digest.ts';
 import { partOf } from '../../../src/controllers/defined/children/owned-fields.ts';
 import { canonicalQuantity } from '../../../src/controllers/defined/children/quantity.ts';
 import { readinessOf } from '../../../src/controllers/defined/children/readiness.ts';
 import { isAsWanted, type ChildView } from '../../../src/controllers/defined/children/view.ts';
 import {
   isOwnedBy,
-  ownerKeyOf,
+  childOwnerKey,
   wantedOf,
   type DeclaredType,
-  type Owner,
+  type ChildOwner,
   type Wanted,
 } from '../../../src/controllers/defined/children/wanted.ts';
 
@@ -25,7 +25,7 @@ const WEBSITES = {
   kind: 'Website',
   namespaced: true,
 };
-const OWNER: Owner = {
+const OWNER: ChildOwner = {
   controller: 'website',
   type: WEBSITES,
   metadata: { namespace: 'shop', name: 'front', uid: 'uid-1' },
@@ -90,22 +90,26 @@ describe('a digest', () => {
   const withCpu = (cpu: string | number) => ({ spec: { resources: { limits: { cpu } } } });
 
   it('is the same however quantities and fields are written', () => {
-    expect(digestOf(withCpu('1000m'))).toBe(digestOf(withCpu(1)));
-    expect(digestOf({ spec: { a: 1, b: undefined, c: [] } })).toBe(digestOf({ spec: { b: null, a: 1 } }));
+    expect(manifestDigest(withCpu('1000m'))).toBe(manifestDigest(withCpu(1)));
+    expect(manifestDigest({ spec: { a: 1, b: undefined, c: [] } })).toBe(
+      manifestDigest({ spec: { b: null, a: 1 } }),
+    );
   });
 
   it('tells texts apart that would be one quantity', () => {
-    expect(digestOf({ data: { retries: '1000m' } })).not.toBe(digestOf({ data: { retries: '1' } }));
+    expect(manifestDigest({ data: { retries: '1000m' } })).not.toBe(
+      manifestDigest({ data: { retries: '1' } }),
+    );
   });
 
   it('depends on the order of a list, and on an empty object', () => {
-    expect(digestOf({ args: ['a', 'b'] })).not.toBe(digestOf({ args: ['b', 'a'] }));
-    expect(digestOf({ from: { podSelector: {} } })).not.toBe(digestOf({ from: {} }));
+    expect(manifestDigest({ args: ['a', 'b'] })).not.toBe(manifestDigest({ args: ['b', 'a'] }));
+    expect(manifestDigest({ from: { podSelector: {} } })).not.toBe(manifestDigest({ from: {} }));
   });
 
   it('does not depend on the status, and on the note of an answer', () => {
     const noted = { metadata: { annotations: { [ANSWERED_ANNOTATION]: 'a b' } }, status: { replicas: 1 } };
-    expect(digestOf(noted)).toBe(digestOf({ metadata: {} }));
+    expect(manifestDigest(noted)).toBe(manifestDigest({ metadata: {} }));
   });
 });
 
@@ -143,7 +147,7 @@ describe('a declared object', () => {
     for (const wanted of [here, there]) {
       const object = wanted?.object ?? { metadata: OWNER.metadata as KubernetesObject['metadata'] };
       expect(isOwnedBy(object, OWNER)).toBe(true);
-      expect(ownerKeyOf(object, OWNER)).toBe('shop/front');
+      expect(childOwnerKey(object, OWNER)).toBe('shop/front');
     }
   });
 
@@ -151,7 +155,7 @@ describe('a declared object', () => {
     const [here] = wantedIn([CONFIG_MAPS], aDeclared('ConfigMap', 'a', { namespace: 'other' }));
     const successor = { ...OWNER, metadata: { ...OWNER.metadata, uid: 'uid-9' } };
     expect(here && isOwnedBy(here.object, successor)).toBe(false);
-    expect(here && ownerKeyOf(here.object, { ...OWNER, controller: 'shop' })).toBeUndefined();
+    expect(here && childOwnerKey(here.object, { ...OWNER, controller: 'shop' })).toBeUndefined();
   });
 
   it.each([
@@ -218,7 +222,7 @@ describe('what comes next for declared objects', () => {
     expect(decide([other(deployment)], { blocked })?.do).toBe('createService');
     expect(decide([other(deployment), aChild(service)], { blocked })).toMatchObject({
       do: 'stalled',
-      code: 'ImmutableField',
+      reason: 'ImmutableField',
     });
   });
 
@@ -241,7 +245,7 @@ describe('what comes next for declared objects', () => {
     expect(decide([starting, aChild(service)])).toMatchObject({
       do: 'converged',
       isProgressing: true,
-      notReady: { code: 'DeploymentNotReady' },
+      notReady: { reason: 'DeploymentNotReady' },
     });
     const failed = aChild(deployment, { readiness: { is: 'failed', because: 'has failed' } });
     expect(decide([failed, aChild(service)])).not.toHaveProperty('isProgressing');

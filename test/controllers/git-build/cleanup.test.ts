@@ -82,12 +82,12 @@ describe('the cleanup of a node', () => {
     expect(settled(deleting(), { jobs })).toEqual({
       do: 'wait',
       for: `cleanup Job ${CLEANUP} to end`,
-      atMostMs: 60_000,
+      recheckMs: 60_000,
     });
   });
 
   it('that is being deleted is awaited', () => {
-    const WAIT = { do: 'wait', for: `cleanup Job ${CLEANUP} to be deleted`, atMostMs: 10_000 };
+    const WAIT = { do: 'wait', for: `cleanup Job ${CLEANUP} to be deleted`, recheckMs: 10_000 };
     expect(decide({ build: deleting(), jobs: [aCleanupView({ deleting: true })] })).toEqual(WAIT);
     const finished = aCleanupView({ deleting: true, state: 'succeeded', node: 'node-2' });
     expect(decide({ build: deleting(), jobs: [finished] })).toEqual(WAIT);
@@ -148,7 +148,7 @@ describe('a cleanup whose Pod finds no node', () => {
     expect(decide({ build: deleting(), jobs, pods, nodes })).toMatchObject({
       status: { message: 'its Pod finds no node' },
     });
-    expect(settled(deleting(), { jobs, pods, nodes })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(settled(deleting(), { jobs, pods, nodes })).toMatchObject({ do: 'wait', recheckMs: 60_000 });
   });
 
   it('takes what was there for gone where the node is', () => {
@@ -175,7 +175,7 @@ describe('a cleanup whose Pod finds no node', () => {
     const nodes = { 'node-1': 'gone' } as const;
     expect(settled(deleting(), { jobs, pods: others, nodes })).toMatchObject({
       do: 'wait',
-      atMostMs: 60_000,
+      recheckMs: 60_000,
     });
   });
 });
@@ -186,9 +186,9 @@ describe('a cleanup whose Pod does not end', () => {
 
   it('is left alone for 20 s, and then asks how its node is', () => {
     const young = aCleanupView({ createdAt: secondsAgo(5) });
-    expect(settled(deleting(), { jobs: [young], pods })).toMatchObject({ do: 'wait', atMostMs: 15_000 });
+    expect(settled(deleting(), { jobs: [young], pods })).toMatchObject({ do: 'wait', recheckMs: 15_000 });
     const ahead = aCleanupView({ createdAt: secondsAgo(-3600) });
-    expect(settled(deleting(), { jobs: [ahead], pods })).toMatchObject({ do: 'wait', atMostMs: 20_000 });
+    expect(settled(deleting(), { jobs: [ahead], pods })).toMatchObject({ do: 'wait', recheckMs: 20_000 });
     const jobs = [aCleanupView({ createdAt: secondsAgo(20) })];
     expect(decide({ build: deleting(), jobs, pods })).toMatchObject({
       do: 'observe',
@@ -196,7 +196,10 @@ describe('a cleanup whose Pod does not end', () => {
       node: 'node-1',
     });
     const there = { 'node-1': 'there' } as const;
-    expect(settled(deleting(), { jobs, pods, nodes: there })).toMatchObject({ do: 'wait', atMostMs: 60_000 });
+    expect(settled(deleting(), { jobs, pods, nodes: there })).toMatchObject({
+      do: 'wait',
+      recheckMs: 60_000,
+    });
   });
 
   it('is stuck where its node is not ready, and says since when and what to do', () => {
@@ -211,9 +214,9 @@ describe('a cleanup whose Pod does not end', () => {
     expect(reasonsIn(first)).toEqual(stalledBy('CleanupStuck'));
     expect(settled(deleting(), { jobs, pods, nodes })).toMatchObject({
       do: 'stalled',
-      code: 'CleanupStuck',
-      because,
-      atMostMs: 60_000,
+      reason: 'CleanupStuck',
+      message: because,
+      recheckMs: 60_000,
     });
   });
 });
@@ -254,12 +257,12 @@ describe('a cleanup that failed', () => {
     ['counted from its end', { endedAt: secondsAgo(4) }, 6_000],
     ['from now where the end is not known', { endedAt: '' }, 10_000],
     ['from now where a clock is ahead', { endedAt: secondsAgo(-3600) }, 10_000],
-  ])('is tried again %s', (_, fields, atMostMs) => {
+  ])('is tried again %s', (_, fields, recheckMs) => {
     const build = deleting({ completionTime: '2026-11-01T11:00:00Z' });
     expect(settled(build, { jobs: [failed(fields)], pods })).toEqual({
       do: 'stalled',
-      code: 'CleanupFailed',
-      because: MESSAGE,
+      reason: 'CleanupFailed',
+      message: MESSAGE,
       advice: [
         { run: `kubectl logs -n shop job/${CLEANUP}`, to: 'show what it wrote' },
         {
@@ -267,7 +270,7 @@ describe('a cleanup that failed', () => {
           to: 'leave the binary on the node, and remove the finalizer',
         },
       ],
-      atMostMs,
+      recheckMs,
     });
   });
 
@@ -277,7 +280,7 @@ describe('a cleanup that failed', () => {
     expect(settled(build, { jobs: [job], pods })).toMatchObject({
       do: 'stalled',
       advice: [{ to: 'show what it wrote' }],
-      atMostMs: 120_000,
+      recheckMs: 120_000,
     });
   });
 
@@ -470,7 +473,7 @@ describe('what still builds', () => {
     expect(settled(build, { jobs: [{ ...running, deleting: true }] })).toEqual({
       do: 'wait',
       for: 'Job shop/build-helloworld and its Pods to be deleted',
-      atMostMs: 10_000,
+      recheckMs: 10_000,
     });
   });
 
@@ -478,10 +481,10 @@ describe('what still builds', () => {
     expect(settled(build, { pods: [aPodView()] })).toEqual({
       do: 'wait',
       for: 'Pods without their Job to end',
-      atMostMs: 10_000,
+      recheckMs: 10_000,
       cause: {
-        code: 'StrayPods',
-        because: 'Pods are still running without their Job: pod-1',
+        reason: 'StrayPods',
+        message: 'Pods are still running without their Job: pod-1',
         advice: [
           'delete them, or wait for their deadline',
           { run: 'kubectl delete pod pod-1 -n shop', to: 'delete them' },
@@ -517,7 +520,7 @@ describe('what still builds', () => {
     expect(settled(cleaning, {}, 11_000)).toEqual({
       do: 'wait',
       for: 'a Job whose creation may still be in progress',
-      atMostMs: 11_000,
+      recheckMs: 11_000,
     });
     expect(decide({ build: cleaning, pods: [aPodView({ phase: 'failed' })] }, 11_000)).toMatchObject({
       because: 'nothing of it is running',

@@ -56,8 +56,8 @@ describe('a failure', () => {
     });
     expect(decide({ build: aBuildView(updated(BUILDING, first)), jobs, pods })).toEqual({
       do: 'stalled',
-      code: 'BuildFailed',
-      because: 'Job build-helloworld failed: exit code 2',
+      reason: 'BuildFailed',
+      message: 'Job build-helloworld failed: exit code 2',
       advice: [
         { run: 'kubectl logs -n shop job/build-helloworld', to: 'show what it wrote' },
         { run: 'kubectl delete job build-helloworld -n shop', to: 'build the same again' },
@@ -98,7 +98,7 @@ describe('a Job of another spec', () => {
     const build = aBuildView(updated({}, first));
     expect(decide({ build, jobs, pods: [{ ...scheduled, node: '' }] })).toMatchObject({
       do: 'wait',
-      atMostMs: 10_000,
+      recheckMs: 10_000,
     });
     expect(decide({ build, jobs, pods: [scheduled] })).toMatchObject({
       do: 'updateStatus',
@@ -151,7 +151,7 @@ describe('a create whose outcome nobody knows', () => {
     expect(settled(build, { jobs, pods: ended }, 4_000)).toMatchObject({
       do: 'wait',
       for: 'a Job whose creation may still be in progress',
-      atMostMs: 4_000,
+      recheckMs: 4_000,
     });
     expect(decide({ build, jobs, pods: ended }, 4_000)).toMatchObject({
       status: { phase: 'Building', artifacts: ON_NODE_1 },
@@ -162,10 +162,10 @@ describe('a create whose outcome nobody knows', () => {
   it('is looked at again as soon as its time is over, and no later than a Job without a Pod', () => {
     const build = aBuildView(reported);
     const [pods, refusedPods] = [[aPodView()], {}];
-    expect(settled(build, { jobs, pods }, 4_000)).toMatchObject({ do: 'wait', atMostMs: 4_000 });
+    expect(settled(build, { jobs, pods }, 4_000)).toMatchObject({ do: 'wait', recheckMs: 4_000 });
     const young = [aJobView({ createdAt: new Date(NOW_MS - 7_000).toISOString() })];
-    expect(settled(build, { jobs: young, refusedPods }, 4_000)).toMatchObject({ atMostMs: 3_000 });
-    expect(settled(build, { jobs: young, refusedPods }, 2_000)).toMatchObject({ atMostMs: 2_000 });
+    expect(settled(build, { jobs: young, refusedPods }, 4_000)).toMatchObject({ recheckMs: 3_000 });
+    expect(settled(build, { jobs: young, refusedPods }, 2_000)).toMatchObject({ recheckMs: 2_000 });
   });
 
   it('may come from an earlier run where the resource has our finalizer, and the status no startTime', () => {
@@ -279,8 +279,8 @@ describe('the name of a Job', () => {
     const build = aBuildView(updated({}, first));
     expect(decide({ build, names: { [jobName]: holder } })).toMatchObject({
       do: 'stalled',
-      code: 'JobNameTaken',
-      atMostMs: 60_000,
+      reason: 'JobNameTaken',
+      recheckMs: 60_000,
     });
     expect(decide({ build, names: undefined })).toMatchObject({ do: 'observe', what: 'name', jobName });
     expect(decide({ build, names: { [jobName]: 'free' } })).toMatchObject({ do: 'createJob' });

@@ -80,8 +80,8 @@ describe('a report', () => {
     expect(reasonsIn(first)).toEqual(stalledBy('InvalidSpec'));
     expect(settled(build, {})).toEqual({
       do: 'stalled',
-      code: 'InvalidSpec',
-      because: message,
+      reason: 'InvalidSpec',
+      message: message,
       advice: [{ run: 'kubectl edit xxx sample -n shop', to: 'correct the spec; that is noticed at once' }],
     });
   });
@@ -127,8 +127,8 @@ describe('a report', () => {
     expect(reasonsIn(first)).toEqual(stalledBy('BuildFailed'));
     expect(settled(aBuildView(), { jobs: [failed] })).toMatchObject({
       do: 'stalled',
-      code: 'BuildFailed',
-      because: 'Job build-helloworld failed: too often',
+      reason: 'BuildFailed',
+      message: 'Job build-helloworld failed: too often',
     });
   });
 
@@ -316,14 +316,14 @@ describe('a Job that cannot be created', () => {
     expect(reasonsIn(first)).toEqual(stalledBy('JobNameTaken'));
     expect(settled(aBuildView(), { names })).toEqual({
       do: 'stalled',
-      code: 'JobNameTaken',
-      because: `Job shop/${jobName} does not belong to this resource, so it is left alone`,
+      reason: 'JobNameTaken',
+      message: `Job shop/${jobName} does not belong to this resource, so it is left alone`,
       advice: [
         'change spec.jobName, or delete that Job',
         { run: `kubectl get job ${jobName} -n shop -o yaml`, to: 'see whose Job has the name' },
         { run: `kubectl delete job ${jobName} -n shop`, to: 'delete that Job' },
       ],
-      atMostMs: 60_000,
+      recheckMs: 60_000,
     });
     expect(settled(aBuildView(), { names: undefined })).toEqual({
       do: 'observe',
@@ -345,7 +345,7 @@ describe('a Job that cannot be created', () => {
     expect(decide({ names: { [jobName]: { ...left, deleting: true } } })).toEqual({
       do: 'wait',
       for: `Job ${jobName} of an earlier resource of this name to be deleted`,
-      atMostMs: 2_000,
+      recheckMs: 2_000,
     });
   });
 
@@ -372,7 +372,7 @@ describe('a Job that cannot be created', () => {
     expect(decide({ namespace: 'terminating' })).toEqual({
       do: 'wait',
       for: 'namespace shop to be deleted; it accepts no new Jobs',
-      atMostMs: 60_000,
+      recheckMs: 60_000,
     });
   });
 });

@@ -66,11 +66,11 @@ describe('a step of a build that the server refuses', () => {
       because: 'refused',
       message: 'jobs.batch "b" is forbidden: exceeded quota: no-jobs',
     } as const;
-    const { code, because } = causeOfRefusal(refusal.message, aBuildView());
+    const { reason, message } = causeOfRefusal(refusal.message, aBuildView());
     const { status } = settled(aBuildView(), { refusal });
-    const message = `${because}; raise the quota, or ask for less; either is noticed at once`;
-    expect(status.conditions?.[1]).toMatchObject({ type: 'Stalled', status: 'True', reason: code, message });
-    expect(code).toBe('QuotaExceeded');
+    const said = `${message}; raise the quota, or ask for less; either is noticed at once`;
+    expect(status.conditions?.[1]).toMatchObject({ type: 'Stalled', status: 'True', reason, message: said });
+    expect(reason).toBe('QuotaExceeded');
   });
 
   it('is no longer in the status once the Job is being deleted', () => {

@@ -22,9 +22,9 @@ const PRIVILEGED =
 const SKIP = { to: 'leave the binary on the node, and remove the finalizer' };
 const AGAIN = 'the Job tries again within a minute';
 
-const refusal = (code: string, because: string): Cause => ({
-  code,
-  because,
+const refusal = (reason: string, message: string): Cause => ({
+  reason: reason,
+  message: message,
   advice: ['change the Pods', SHOW],
 });
 const ENFORCED = refusal('PodSecurity', 'violates PodSecurity "baseline:latest": hostPath');
@@ -69,9 +69,9 @@ describe.each(each)('the Pods of %s', (_, given) => {
   it('may take 10 s to come, and then the Events of their Job say whether they are refused', () => {
     const young = [jobOf({ createdAt: secondsAgo(4) })];
     const seen = { refusedPods: {} };
-    expect(settled(build, { jobs: young, ...seen })).toMatchObject({ do: 'wait', atMostMs: 6_000 });
+    expect(settled(build, { jobs: young, ...seen })).toMatchObject({ do: 'wait', recheckMs: 6_000 });
     const ahead = [jobOf({ createdAt: secondsAgo(-3600) })];
-    expect(settled(build, { jobs: ahead, ...seen })).toMatchObject({ do: 'wait', atMostMs: 10_000 });
+    expect(settled(build, { jobs: ahead, ...seen })).toMatchObject({ do: 'wait', recheckMs: 10_000 });
     const job = jobOf({ createdAt: secondsAgo(10) });
     expect(decide({ build, jobs: [job], ...seen })).toMatchObject({ do: 'observe', what: 'events', job });
   });
@@ -80,7 +80,7 @@ describe.each(each)('the Pods of %s', (_, given) => {
     const jobs = [jobOf({})];
     expect(settled(build, { jobs, refusedPods: { [uid]: 'none' } })).toMatchObject({
       do: 'wait',
-      atMostMs: 60_000,
+      recheckMs: 60_000,
     });
   });
 
@@ -100,10 +100,10 @@ describe.each(each)('the Pods of %s', (_, given) => {
     const advice = [PRIVILEGED, AGAIN, SHOW, ...(build.deleting ? [expect.objectContaining(SKIP)] : [])];
     expect(settled(build, seen)).toEqual({
       do: 'stalled',
-      code: 'PodsRefused',
-      because,
+      reason: 'PodsRefused',
+      message: because,
       advice,
-      atMostMs: 60_000,
+      recheckMs: 60_000,
     });
   });
 

@@ -10,7 +10,7 @@ import {
 } from '../../../src/controllers/git-build/resource.ts';
 import { JOBS, NODES, PODS } from '../../../src/controllers/kinds.ts';
 import { FOREGROUND, KUBELET } from '../../../testing/explorer/api-server.ts';
-import { keyOf, type Cluster, type Found } from '../../../testing/explorer/cluster.ts';
+import { objectKey, type SimulatedCluster, type Found } from '../../../testing/explorer/cluster.ts';
 import type { Move } from '../../../testing/explorer/world.ts';
 
 /** What is on the disk of a node: no object of Kubernetes'. */
@@ -48,16 +48,16 @@ export const MARKS: ResourceType = {
   namespaced: false,
 };
 
-export function mark(cluster: Cluster, name: string): void {
+export function mark(cluster: SimulatedCluster, name: string): void {
   if (!isMarked(cluster, name)) cluster.create(MARKS, { metadata: { name, uid: `uid-of-mark-${name}` } });
 }
 
-export function isMarked(cluster: Cluster, name: string): boolean {
-  return cluster.get(keyOf(MARKS, name)) !== undefined;
+export function isMarked(cluster: SimulatedCluster, name: string): boolean {
+  return cluster.get(objectKey(MARKS, name)) !== undefined;
 }
 
 /** The operator has listed these Pods. */
-export function markRead(pods: readonly KubernetesObject[], cluster: Cluster): void {
+export function markRead(pods: readonly KubernetesObject[], cluster: SimulatedCluster): void {
   for (const { metadata } of pods) {
     if (metadata.annotations?.[LINGERS_ANNOTATION] !== undefined) mark(cluster, `read-${metadata.name}`);
   }
@@ -77,11 +77,11 @@ interface Working {
 
 /** What the Job controller, the scheduler, the kubelets and the garbage collector do with the operator's Jobs. */
 export class BuildCluster {
-  readonly cluster: Cluster;
+  readonly cluster: SimulatedCluster;
   readonly #jobs: readonly Working[];
   readonly #pods: readonly Running[];
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: SimulatedCluster) {
     this.cluster = cluster;
     this.#jobs = cluster.list<Job>(JOBS).flatMap(({ key, object }) => {
       const job = jobView(object);
@@ -148,7 +148,7 @@ export class BuildCluster {
 
   /** A Pod that runs may copy its binary at any time. */
   #writesAgain(key: string, { purpose, phase, node, binary }: PodView): Move[] {
-    const disk = this.cluster.get<Disk>(keyOf(DISKS, node));
+    const disk = this.cluster.get<Disk>(objectKey(DISKS, node));
     if (purpose !== 'build' || phase !== 'unfinished' || disk === undefined || disk.files.includes(binary))
       return [];
     return [{ what: `${key} writes again`, change: (cluster) => write(cluster, node, binary) }];
@@ -201,14 +201,14 @@ export class BuildCluster {
       .flatMap((working) => [
         {
           what: `somebody deletes ${working.key}`,
-          change: (cluster: Cluster) => {
+          change: (cluster: SimulatedCluster) => {
             this.#lingerPodsOf(working, cluster);
             cluster.remove(working.key);
           },
         },
         {
           what: `somebody deletes ${working.key} in the foreground`,
-          change: (cluster: Cluster) => this.#deleteInForeground(working, cluster),
+          change: (cluster: SimulatedCluster) => this.#deleteInForeground(working, cluster),
         },
       ]);
   }
@@ -220,12 +220,12 @@ export class BuildCluster {
     }
   }
 
-  #deleteInForeground(working: Working, cluster: Cluster): void {
+  #deleteInForeground(working: Working, cluster: SimulatedCluster): void {
     this.#lingerPodsOf(working, cluster);
     cluster.markDeleted(working.key, [FOREGROUND]);
   }
 
-  #lingerPodsOf({ job }: Working, cluster: Cluster): void {
+  #lingerPodsOf({ job }: Working, cluster: SimulatedCluster): void {
     for (const { key, pod } of this.#podsOf(job)) {
       if (pod.purpose === 'build') lingers(cluster, key);
     }
@@ -236,7 +236,7 @@ export class BuildCluster {
       what: `node ${metadata.name} is lost`,
       change: (cluster) => {
         cluster.remove(key);
-        cluster.remove(keyOf(DISKS, metadata.name));
+        cluster.remove(objectKey(DISKS, metadata.name));
         for (const { key: pod, pod: view } of this.#pods) {
           if (view.node === metadata.name && view.phase === 'unfinished') cluster.remove(pod);
         }
@@ -247,7 +247,7 @@ export class BuildCluster {
   /** A cleanup whose node is gone: no watch shows that. */
   isStrandedCleanup(name: string): boolean {
     const job = this.#jobs.find((each) => each.job.name === name)?.job;
-    if (job === undefined || this.cluster.get(keyOf(NODES, job.node)) !== undefined) return false;
+    if (job === undefined || this.cluster.get(objectKey(NODES, job.node)) !== undefined) return false;
     return this.#podsOf(job).some(({ pod }) => pod.trouble !== undefined);
   }
 
@@ -287,10 +287,10 @@ export class BuildCluster {
 }
 
 /** The Job counts its Pods, so it changes with them. */
-function run(cluster: Cluster, job: Job, node: string | undefined): void {
+function run(cluster: SimulatedCluster, job: Job, node: string | undefined): void {
   const { name, uid } = job.metadata;
   const { labels, annotations } = job.spec.template.metadata;
-  cluster.change(keyOf(JOBS, name), (before) => ({ ...before, status: { active: 1 } }));
+  cluster.change(objectKey(JOBS, name), (before) => ({ ...before, status: { active: 1 } }));
   cluster.create(PODS, {
     metadata: {
       name: freeNameIn(cluster, `${name}-${uid}`),
@@ -305,10 +305,10 @@ function run(cluster: Cluster, job: Job, node: string | undefined): void {
   if (node !== undefined && binary !== undefined) write(cluster, node, binary);
 }
 
-function freeNameIn(cluster: Cluster, prefix: string): string {
+function freeNameIn(cluster: SimulatedCluster, prefix: string): string {
   for (let ordinal = 0; ; ordinal += 1) {
     const name = `${prefix}-${ordinal}`;
-    if (cluster.get(keyOf(PODS, name)) === undefined) return name;
+    if (cluster.get(objectKey(PODS, name)) === undefined) return name;
   }
 }
 
@@ -342,17 +342,17 @@ function ends(key: string, type: 'Complete' | 'Failed'): Move {
   };
 }
 
-function write(cluster: Cluster, node: string, file: string): void {
+function write(cluster: SimulatedCluster, node: string, file: string): void {
   const change = (disk: Disk) => ({ ...disk, files: [...new Set([...disk.files, file])].sort() });
-  cluster.change<Disk>(keyOf(DISKS, node), change);
+  cluster.change<Disk>(objectKey(DISKS, node), change);
 }
 
-function clean(cluster: Cluster, node: string, files: readonly string[]): void {
+function clean(cluster: SimulatedCluster, node: string, files: readonly string[]): void {
   const change = (disk: Disk) => ({ ...disk, files: disk.files.filter((file) => !files.includes(file)) });
-  cluster.change<Disk>(keyOf(DISKS, node), change);
+  cluster.change<Disk>(objectKey(DISKS, node), change);
 }
 
-function lingers(cluster: Cluster, key: string): void {
+function lingers(cluster: SimulatedCluster, key: string): void {
   cluster.changeMetadata(key, ({ annotations }) => ({
     annotations: { ...annotations, [LINGERS_ANNOTATION]: 'true' },
   }));

@@ -15,14 +15,14 @@ import {
 } from '../../../src/controllers/git-build/resource.ts';
 import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
-import { refusal, type Request } from '../../../testing/explorer/api-server.ts';
+import { statusAnswer, type Request } from '../../../testing/explorer/api-server.ts';
 import { BuildCluster, DISKS, isMarked, mark, markRead, type Job } from './build-cluster.ts';
-import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const UID = 'uid-of-sample';
-const BUILD = keyOf(BUILDS, 'sample');
-const NAMESPACE = keyOf(NAMESPACES, 'shop');
+const BUILD = objectKey(BUILDS, 'sample');
+const NAMESPACE = objectKey(NAMESPACES, 'shop');
 
 const OPTIONS: GitBuildOptions = {
   image: 'golang:1.13',
@@ -99,15 +99,15 @@ export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: Bui
       loseNode: (cluster) => new BuildCluster(cluster).lossesOfNodes(),
       freeName: (cluster) =>
         foreignJobs
-          .filter((name) => cluster.get(keyOf(JOBS, name)) !== undefined)
+          .filter((name) => cluster.get(objectKey(JOBS, name)) !== undefined)
           .map((name) => ({
             what: `somebody deletes their Job ${name}`,
-            change: (it) => it.remove(keyOf(JOBS, name)),
+            change: (it) => it.remove(objectKey(JOBS, name)),
           })),
     },
     isAboutTime,
     needsApproval: ({ path }, cluster) => {
-      const job = cluster.get(keyOf(JOBS, path.slice(path.lastIndexOf('/') + 1)));
+      const job = cluster.get(objectKey(JOBS, path.slice(path.lastIndexOf('/') + 1)));
       return job?.metadata.labels?.[PURPOSE_LABEL] === 'build';
     },
     violation,
@@ -115,7 +115,7 @@ export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: Bui
   };
 }
 
-function changes(cluster: Cluster, specs: readonly string[]): Move[] {
+function changes(cluster: SimulatedCluster, specs: readonly string[]): Move[] {
   const build = cluster.get<Build>(BUILD);
   if (build === undefined || isDeleted(build)) return [];
   const others = specs.filter((name) => JSON.stringify(SPECS[name]) !== JSON.stringify(build.spec));
@@ -132,14 +132,14 @@ function changes(cluster: Cluster, specs: readonly string[]): Move[] {
 }
 
 /** By the API server, which lets it go at once where it has no finalizer. */
-function removals(cluster: Cluster): Move[] {
+function removals(cluster: SimulatedCluster): Move[] {
   const build = cluster.get(BUILD);
   if (build === undefined || isDeleted(build)) return [];
   return [{ what: 'the build is deleted', change: (it) => it.markDeleted(BUILD, []) }];
 }
 
 /** With `--cascade=foreground`, the garbage collector deletes its Jobs while it has the operator's finalizer yet. */
-function removalsInForeground(cluster: Cluster): Move[] {
+function removalsInForeground(cluster: SimulatedCluster): Move[] {
   return removals(cluster).map(({ what, change }) => ({
     what: `${what} in the foreground`,
     change: (it) => {
@@ -150,7 +150,7 @@ function removalsInForeground(cluster: Cluster): Move[] {
 }
 
 /** Its finalizers are taken away, so it goes at once, and another one gets its name. */
-function recreations(cluster: Cluster): Move[] {
+function recreations(cluster: SimulatedCluster): Move[] {
   if (cluster.get(BUILD) === undefined) return [];
   return [
     {
@@ -164,7 +164,7 @@ function recreations(cluster: Cluster): Move[] {
   ];
 }
 
-function skips(cluster: Cluster): Move[] {
+function skips(cluster: SimulatedCluster): Move[] {
   if (cluster.get(BUILD) === undefined) return [];
   const annotations = { [SKIP_CLEANUP_ANNOTATION]: 'true' };
   return [
@@ -181,41 +181,41 @@ function skips(cluster: Cluster): Move[] {
 }
 
 /** Whoever deletes a namespace deletes what is in it. */
-function namespaceGoes(cluster: Cluster): Move[] {
+function namespaceGoes(cluster: SimulatedCluster): Move[] {
   const build = cluster.get(BUILD);
   if (!isTerminating(cluster) || build === undefined || isDeleted(build)) return [];
   return [{ what: 'the build is deleted with its namespace', change: (it) => it.markDeleted(BUILD, []) }];
 }
 
-function refusalIn(cluster: Cluster) {
+function refusalIn(cluster: SimulatedCluster) {
   if (!isTerminating(cluster)) return undefined;
   const details = { name: 'shop', causes: [{ reason: 'NamespaceTerminating' }] };
-  return refusal(403, { reason: 'Forbidden', message: 'the namespace is being terminated', details });
+  return statusAnswer(403, { reason: 'Forbidden', message: 'the namespace is being terminated', details });
 }
 
 /** Only what no watch shows, or what takes its time, is waited for by the clock. */
-function isAboutTime(rest: Wait | Stalled, cluster: Cluster): boolean {
-  if (rest.do === 'stalled') return rest.code !== 'JobNameTaken' || isNameFree(rest, cluster);
+function isAboutTime(rest: Wait | Stalled, cluster: SimulatedCluster): boolean {
+  if (rest.do === 'stalled') return rest.reason !== 'JobNameTaken' || isNameFree(rest, cluster);
   const { for: what } = rest;
   const cleanup = /^cleanup Job (\S+) to end$/.exec(what)?.[1];
   if (cleanup !== undefined) return new BuildCluster(cluster).isStrandedCleanup(cleanup);
   const leftover = /^Job (\S+) of an earlier resource/.exec(what)?.[1];
-  if (leftover !== undefined) return cluster.get(keyOf(JOBS, leftover)) === undefined;
+  if (leftover !== undefined) return cluster.get(objectKey(JOBS, leftover)) === undefined;
   return /next attempt|in progress/.test(what);
 }
 
-function isNameFree({ because }: Stalled, cluster: Cluster): boolean {
-  const [, name = ''] = /^Job shop\/(\S+) /.exec(because) ?? [];
-  return cluster.get(keyOf(JOBS, name)) === undefined;
+function isNameFree({ message }: Stalled, cluster: SimulatedCluster): boolean {
+  const [, name = ''] = /^Job shop\/(\S+) /.exec(message) ?? [];
+  return cluster.get(objectKey(JOBS, name)) === undefined;
 }
 
 // What is to be --------------------------------------------------------------------------------------------
 
-function violation({ method, path, body }: Request, cluster: Cluster): string | undefined {
+function violation({ method, path, body }: Request, cluster: SimulatedCluster): string | undefined {
   const it = new BuildCluster(cluster);
   const build = cluster.get<Build>(BUILD);
   if (method === 'DELETE') {
-    const job = cluster.get(keyOf(JOBS, path.slice(path.lastIndexOf('/') + 1)));
+    const job = cluster.get(objectKey(JOBS, path.slice(path.lastIndexOf('/') + 1)));
     return job !== undefined && job.metadata.labels?.[BUILD_UID_LABEL] === undefined
       ? 'the Job of somebody else is deleted'
       : undefined;
@@ -247,7 +247,7 @@ function isBuilt(build: Build | undefined): boolean {
   return phase === 'Succeeded' && observedGeneration === build?.metadata.generation;
 }
 
-function shortcomings(cluster: Cluster): readonly string[] {
+function shortcomings(cluster: SimulatedCluster): readonly string[] {
   const it = new BuildCluster(cluster);
   const build = cluster.get<Build>(BUILD);
   // Where somebody has taken the finalizer away, nobody cleans up.
@@ -264,7 +264,7 @@ function shortcomings(cluster: Cluster): readonly string[] {
     [`it is being deleted, and stays: ${String(phase)}`]: isDeleted(build) && !isStalled,
     [`it is ${String(phase)} in the end`]: phase !== 'Succeeded' && phase !== 'Failed' && !isStalled,
     'it waits for a name that is free':
-      isNameTaken && !isDeleted(build) && cluster.get(keyOf(JOBS, jobName)) === undefined,
+      isNameTaken && !isDeleted(build) && cluster.get(objectKey(JOBS, jobName)) === undefined,
     'its status is of another generation':
       observedGeneration !== build.metadata.generation && !isDeleted(build),
     [`${files.join()} is there, and the status knows ${known.join()}`]: files.some(
@@ -280,7 +280,7 @@ function isDeleted({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-function isTerminating(cluster: Cluster): boolean {
+function isTerminating(cluster: SimulatedCluster): boolean {
   const namespace = cluster.get(NAMESPACE);
   return namespace !== undefined && isDeleted(namespace);
 }

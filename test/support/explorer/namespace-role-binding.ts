@@ -16,9 +16,9 @@ import {
   type RoleBinding,
   type RoleBindingOptions,
 } from '../../../src/controllers/namespace-role-binding/binding.ts';
-import { refusal } from '../../../testing/explorer/api-server.ts';
+import { statusAnswer } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
-import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const OPTIONS: RoleBindingOptions = {
@@ -27,8 +27,8 @@ const OPTIONS: RoleBindingOptions = {
   namespaceSelector: parseLabelSelector('team'),
   excludeNamespaces: [],
 };
-const TEAM = keyOf(NAMESPACES, 'shop');
-const BINDING = keyOf(ROLE_BINDINGS, 'ad-kubernetes-shop');
+const TEAM = objectKey(NAMESPACES, 'shop');
+const BINDING = objectKey(ROLE_BINDINGS, 'ad-kubernetes-shop');
 const DESIRED = desiredRoleBinding('shop', OPTIONS);
 
 const IS_TO_BE_RELEASED: ReadonlySet<string> = new Set(['ours, up to date', 'ours, with other subjects']);
@@ -128,18 +128,18 @@ function create(what: string, object: Created): Move {
   return { what, change: (cluster) => cluster.create(ROLE_BINDINGS, object) };
 }
 
-function canCreate(cluster: Cluster): boolean {
+function canCreate(cluster: SimulatedCluster): boolean {
   return cluster.get(BINDING) === undefined && refusalIn(cluster) === undefined;
 }
 
-function isTerminating(cluster: Cluster): boolean {
+function isTerminating(cluster: SimulatedCluster): boolean {
   return cluster.get(TEAM)?.metadata.deletionTimestamp !== undefined;
 }
 
-function refusalIn(cluster: Cluster) {
+function refusalIn(cluster: SimulatedCluster) {
   if (cluster.get(TEAM) === undefined)
-    return refusal(404, { reason: 'NotFound', details: { name: 'shop', kind: 'namespaces' } });
+    return statusAnswer(404, { reason: 'NotFound', details: { name: 'shop', kind: 'namespaces' } });
   if (!isTerminating(cluster)) return undefined;
   const causes = [{ reason: 'NamespaceTerminating' }];
-  return refusal(403, { reason: 'Forbidden', details: { name: 'shop', causes } });
+  return statusAnswer(403, { reason: 'Forbidden', details: { name: 'shop', causes } });
 }

@@ -8,10 +8,10 @@ import {
 } from '../../../src/controllers/pod-label/controller.ts';
 import { PODS } from '../../../src/controllers/kinds.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
-import { keyOf, type Cluster, type Created } from '../../../testing/explorer/cluster.ts';
+import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
-const POD = keyOf(PODS, 'web');
+const POD = objectKey(PODS, 'web');
 
 /** One Pod that asks for its label. */
 export const POD_LABEL_WORLD: World = {
@@ -79,7 +79,9 @@ function aPod(): Created {
   };
 }
 
-function ifThere(moves: (pod: KubernetesObject) => readonly Move[]): (cluster: Cluster) => readonly Move[] {
+function ifThere(
+  moves: (pod: KubernetesObject) => readonly Move[],
+): (cluster: SimulatedCluster) => readonly Move[] {
   return (cluster) => {
     const pod = cluster.get(POD);
     return pod === undefined ? [] : moves(pod);

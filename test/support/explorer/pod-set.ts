@@ -3,18 +3,23 @@ import type { ResourceType } from '../../../src/contract/controller.ts';
 import type { KubernetesObject, OwnerReference } from '../../../src/contract/object.ts';
 import { controllerOf, NAMESPACES, PODS, QUOTAS } from '../../../src/controllers/kinds.ts';
 import { podSet as controller } from '../../../src/controllers/pod-set/controller.ts';
-import { controllerReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';
+import { podSetReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../../src/controllers/pod-set/resource.ts';
-import { FOREGROUND, KUBELET, refusal, type Request } from '../../../testing/explorer/api-server.ts';
+import { FOREGROUND, KUBELET, statusAnswer, type Request } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
-import { keyOf, type Cluster, type Created, type Found } from '../../../testing/explorer/cluster.ts';
+import {
+  objectKey,
+  type SimulatedCluster,
+  type Created,
+  type Found,
+} from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const UID = 'uid-of-web';
-const POD_SET = keyOf(POD_SETS, 'web');
-const NAMESPACE = keyOf(NAMESPACES, 'shop');
+const POD_SET = objectKey(POD_SETS, 'web');
+const NAMESPACE = objectKey(NAMESPACES, 'shop');
 /** While there is one, no Pod may be created. */
-const QUOTA = keyOf(QUOTAS, 'pods');
+const QUOTA = objectKey(QUOTAS, 'pods');
 /** What others create is not counted as ours. */
 const OTHER: OwnerReference = {
   apiVersion: 'apps/v1',
@@ -62,7 +67,7 @@ export function podSetWorld({ podsGetReady = false, ...options }: PodSetWorldOpt
         .slice(0, 1),
       ...(cluster.get(QUOTA) === undefined
         ? []
-        : [{ what: 'the quota is lifted', change: (it: Cluster) => it.remove(QUOTA) }]),
+        : [{ what: 'the quota is lifted', change: (it: SimulatedCluster) => it.remove(QUOTA) }]),
     ],
     others: {
       scale: (cluster) => [0, 1, 2].flatMap((replicas) => scaled(cluster, replicas)),
@@ -118,7 +123,7 @@ function objectsFor({
   return [
     [NAMESPACES, { metadata: { name: 'shop', uid: 'uid-of-shop' } }],
     [POD_SETS, { metadata: { name: 'web', namespace: 'shop', uid: UID }, spec: { replicas }, status }],
-    ...ours.map((name) => aPod(name, controllerReference({ name: 'web', uid: UID }))),
+    ...ours.map((name) => aPod(name, podSetReference({ name: 'web', uid: UID }))),
     ...orphans.map((name) => aPod(name)),
     ...foreign.map((name) => aPod(name, OTHER)),
   ];
@@ -133,14 +138,14 @@ function aPod(name: string, owner?: OwnerReference): [ResourceType, Created] {
 // What happens by itself -----------------------------------------------------------------------------------
 
 /** What the garbage collector and the deletion of a namespace do. */
-function collected(cluster: Cluster): Move[] {
+function collected(cluster: SimulatedCluster): Move[] {
   const podSet = cluster.get(POD_SET);
   const isGone = podSet === undefined || podSet.metadata.finalizers?.includes(FOREGROUND) === true;
   const owned = cluster.list<Pod>(PODS).filter(({ object }) => isOurs(object));
   const going = isGone || isTerminating(cluster) ? owned.filter(({ object }) => !isDeleted(object)) : [];
   const moves = going.map(({ key }) => ({
     what: `${key} is collected`,
-    change: (it: Cluster) => it.markDeleted(key, [KUBELET]),
+    change: (it: SimulatedCluster) => it.markDeleted(key, [KUBELET]),
   }));
   const isEmpty = owned.length === 0;
   if (podSet !== undefined && isEmpty && (isGone || isTerminating(cluster)))
@@ -163,10 +168,10 @@ function lifeOf({ key, object }: Found<Pod>, podsGetReady: boolean): Move[] {
 
 // What others do -------------------------------------------------------------------------------------------
 
-function scaled(cluster: Cluster, replicas: number): Move[] {
+function scaled(cluster: SimulatedCluster, replicas: number): Move[] {
   const podSet = cluster.get<PodSet>(POD_SET);
   if (podSet === undefined || podSet.spec?.replicas === replicas) return [];
-  const change = (it: Cluster) => {
+  const change = (it: SimulatedCluster) => {
     it.change<PodSet>(POD_SET, (before) => ({
       ...before,
       metadata: { ...before.metadata, generation: (before.metadata.generation ?? 0) + 1 },
@@ -177,11 +182,11 @@ function scaled(cluster: Cluster, replicas: number): Move[] {
 }
 
 function forEach(
-  concerns: (pod: Pod, cluster: Cluster) => boolean,
+  concerns: (pod: Pod, cluster: SimulatedCluster) => boolean,
   what: string,
-  change: (cluster: Cluster, key: string) => unknown,
+  change: (cluster: SimulatedCluster, key: string) => unknown,
 ) {
-  return (cluster: Cluster): Move[] =>
+  return (cluster: SimulatedCluster): Move[] =>
     cluster
       .list<Pod>(PODS)
       .filter(({ object }) => controllerOf(object.metadata)?.uid !== OTHER.uid && concerns(object, cluster))
@@ -189,7 +194,7 @@ function forEach(
 }
 
 /** In the background, in the foreground, and without its Pods. */
-function removals(cluster: Cluster): Move[] {
+function removals(cluster: SimulatedCluster): Move[] {
   const podSet = cluster.get(POD_SET);
   if (podSet === undefined || isDeleted(podSet)) return [];
   return [
@@ -210,20 +215,20 @@ function removals(cluster: Cluster): Move[] {
   ];
 }
 
-function refusalIn(cluster: Cluster) {
+function refusalIn(cluster: SimulatedCluster) {
   if (isTerminating(cluster)) {
     const details = { name: 'shop', causes: [{ reason: 'NamespaceTerminating' }] };
-    return refusal(403, { reason: 'Forbidden', details });
+    return statusAnswer(403, { reason: 'Forbidden', details });
   }
   if (cluster.get(QUOTA) === undefined) return undefined;
-  return refusal(403, { reason: 'Forbidden', message: 'pods is forbidden: exceeded quota: pods' });
+  return statusAnswer(403, { reason: 'Forbidden', message: 'pods is forbidden: exceeded quota: pods' });
 }
 
 // What is to be --------------------------------------------------------------------------------------------
 
 function violation(
   { method, path, body }: Request,
-  cluster: Cluster,
+  cluster: SimulatedCluster,
   isUndisturbed: boolean,
 ): string | undefined {
   const pods = cluster.list<Pod>(PODS);
@@ -245,7 +250,7 @@ function isNamed({ metadata: { name } }: KubernetesObject, body: unknown): boole
   return (body as KubernetesObject).metadata.name === name;
 }
 
-function shortcomings(cluster: Cluster, podsGetReady: boolean): readonly string[] {
+function shortcomings(cluster: SimulatedCluster, podsGetReady: boolean): readonly string[] {
   const podSet = cluster.get<PodSet>(POD_SET);
   if (podSet === undefined || isDeleted(podSet) || isTerminating(cluster)) return [];
   const pods = cluster.list<Pod>(PODS).map(({ object }) => object);
@@ -285,7 +290,7 @@ function isAvailable(pod: Pod): boolean {
 }
 
 /** One that neither the status nor its run knows is not released: the documented exception. */
-function isReported(pod: Pod, cluster: Cluster): boolean {
+function isReported(pod: Pod, cluster: SimulatedCluster): boolean {
   const { podNames = [] } = cluster.get<PodSet>(POD_SET)?.status ?? {};
   return isAvailable(pod) && podNames.includes(pod.metadata.name);
 }
@@ -294,7 +299,7 @@ function isDeleted({ metadata }: KubernetesObject): boolean {
   return metadata.deletionTimestamp !== undefined;
 }
 
-function isTerminating(cluster: Cluster): boolean {
+function isTerminating(cluster: SimulatedCluster): boolean {
   const namespace = cluster.get(NAMESPACE);
   return namespace === undefined || isDeleted(namespace);
 }

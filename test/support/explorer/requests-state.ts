@@ -1,4 +1,4 @@
-import type { Answer, Effect } from '../../../src/watcher/request-state.ts';
+import type { StartAnswer, Effect } from '../../../src/watcher/request-state.ts';
 import type { next } from '../../../src/watcher/request-machine.ts';
 import type { RequestState } from '../../../src/watcher/request-state.ts';
 import { VISIBILITY_LAG_MS } from '../../../src/watcher/timing.ts';
@@ -56,7 +56,7 @@ export interface Live {
 export interface Call {
   readonly effect: Exclude<Effect, { do: 'report' }>;
   /** What Temporal says; null: the call has not arrived. */
-  readonly answer: Answer | null;
+  readonly answer: StartAnswer | null;
 }
 
 export interface WatcherState {
@@ -115,7 +115,7 @@ export function changed(state: State, change: Partial<Live> | null): void {
   for (const { toShow } of state.watchers) toShow.push(state.live);
 }
 
-export function signals({ run }: State): Answer {
+export function signals({ run }: State): StartAnswer {
   if (run === null) return 'not-open';
   run.hasSignal = true;
   return 'signalled';

@@ -1,5 +1,5 @@
 import { isNeeded, type Evaluation } from '../../../src/watcher/evaluation.ts';
-import type { Answer, RequestEvent } from '../../../src/watcher/request-state.ts';
+import type { StartAnswer, RequestEvent } from '../../../src/watcher/request-state.ts';
 import { next } from '../../../src/watcher/request-machine.ts';
 import { isCalling, wakeAtMs, type RequestState } from '../../../src/watcher/request-state.ts';
 import { Violation, type System, type Transition } from '../../../testing/explorer/explorer.ts';
@@ -53,7 +53,7 @@ class Requests implements System {
       lastStart: null,
     };
     if ((this.#scenario.budget.failovers ?? 0) > 0) state.watchers.push(watcherOf(live, false));
-    this.#looks(state, 0);
+    this.#rechecks(state, 0);
     return Promise.resolve(textOf(state));
   };
 
@@ -144,7 +144,7 @@ class Requests implements System {
     };
   }
 
-  #starts(state: State, { effect }: Call): Answer {
+  #starts(state: State, { effect }: Call): StartAnswer {
     if (state.run !== null) return 'already-open';
     if (effect.do === 'start') this.#checkBackoff(state, effect.view);
     state.run = { hasSignal: false, doing: 'look', seen: 0 };
@@ -282,7 +282,7 @@ class Requests implements System {
     moves.push(
       disturbs('restarts', 'the watcher starts anew', (it) => {
         it.watchers[0] = watcherOf(it.live, at(it, 0).leads);
-        if (at(it, 0).leads) this.#looks(it, 0);
+        if (at(it, 0).leads) this.#rechecks(it, 0);
       }),
     );
     if (state.watchers.length > 1)
@@ -296,10 +296,10 @@ class Requests implements System {
     if (from < 0 || to < 0) return;
     at(state, from).ends = true;
     at(state, to).leads = true;
-    this.#looks(state, to);
+    this.#rechecks(state, to);
   }
 
-  #looks(state: State, who: number): void {
+  #rechecks(state: State, who: number): void {
     at(state, who).listAtMs = SWEEP_FIRST_MS;
     at(state, who).isFirstList = true;
     const view = this.#viewOf(state, who);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { explore } from '../../../testing/explorer/explorer.ts';
-import { Operator } from '../../../testing/explorer/operator.ts';
+import { exploreSystem } from '../../../testing/explorer/explorer.ts';
+import { OperatorModel } from '../../../testing/explorer/operator.ts';
 import type { Disturbed } from '../../../testing/explorer/scenario.ts';
 import type { Delivery } from '../../../testing/explorer/watch.ts';
 import type { World } from '../../../testing/explorer/world.ts';
@@ -49,17 +49,19 @@ export function exploreAll(rows: Readonly<Record<string, Row>>): void {
   describe.each(Object.entries(rows))(
     '%s: it converges, and does nothing twice',
     (_, { world, after, ...how }) => {
-      const operator = new Operator(world, how);
+      const operator = new OperatorModel(world, how);
       it.each(after)('after %s', (disturbance) => exploreOne(operator, how, disturbance));
     },
   );
 }
 
-async function exploreOne(operator: Operator, how: Disturbed, disturbance: Disturbance): Promise<void> {
+async function exploreOne(operator: OperatorModel, how: Disturbed, disturbance: Disturbance): Promise<void> {
   const names = disturbance === NOTHING ? [] : disturbance.split(' + ');
   const budget: Record<string, number> = {};
   for (const name of names) budget[name] = (budget[name] ?? 0) + 1;
-  const { disturbances } = await explore(operator.disturbed({ ...how, budget }), { statesMax: STATES_MAX });
+  const { disturbances } = await exploreSystem(operator.disturbed({ ...how, budget }), {
+    statesMax: STATES_MAX,
+  });
   // What never happens in a world is not said to be survived.
   expect([...disturbances].sort()).toEqual(Object.keys(budget).sort());
 }

@@ -4,15 +4,15 @@ import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { definedController } from '../../../src/controllers/defined/controller.ts';
 import { fieldsOf, listOf, type Fields } from '../../../src/controllers/fields.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
-import { keyOf, type Cluster } from '../../../testing/explorer/cluster.ts';
+import { objectKey, type SimulatedCluster } from '../../../testing/explorer/cluster.ts';
 import { editedBy } from '../../../testing/explorer/managed-fields.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 import { publishedWebsite, Website, website } from '../website.ts';
 
 const NAME = 'front';
-const WEBSITE = keyOf(Website, NAME);
-const DEPLOYMENT = keyOf(DEPLOYMENTS, NAME);
-const SERVICE = keyOf(SERVICES, NAME);
+const WEBSITE = objectKey(Website, NAME);
+const DEPLOYMENT = objectKey(DEPLOYMENTS, NAME);
+const SERVICE = objectKey(SERVICES, NAME);
 
 export const WEBSITE_WORLD: World = {
   controller: definedController(website),
@@ -86,7 +86,7 @@ export const TAKEN_WORLD: World = {
   },
 };
 
-const ENTRY = keyOf(CONFIG_MAPS, NAME);
+const ENTRY = objectKey(CONFIG_MAPS, NAME);
 
 /** An object in another namespace, which the finalizer alone takes away. */
 export const PUBLISHED_WORLD: World = {
@@ -134,7 +134,7 @@ export const PUBLISHED_WORLD: World = {
 };
 
 /** As the Deployment controller sees to it. */
-function readiness(cluster: Cluster): Move[] {
+function readiness(cluster: SimulatedCluster): Move[] {
   const object = cluster.get(DEPLOYMENT);
   if (object === undefined) return [];
   const { generation } = object.metadata;
@@ -157,14 +157,14 @@ function readiness(cluster: Cluster): Move[] {
 }
 
 /** The garbage collector deletes what a website that is gone has owned. */
-function garbage(cluster: Cluster): Move[] {
+function garbage(cluster: SimulatedCluster): Move[] {
   if (cluster.get(WEBSITE) !== undefined) return [];
   return [DEPLOYMENT, SERVICE]
     .filter((key) => cluster.get(key)?.metadata.ownerReferences !== undefined)
     .map((key) => ({ what: `the garbage collector deletes ${key}`, change: (it) => it.remove(key) }));
 }
 
-function onWebsite(cluster: Cluster, what: string, change: Fields): Move[] {
+function onWebsite(cluster: SimulatedCluster, what: string, change: Fields): Move[] {
   if (cluster.get(WEBSITE) === undefined) return [];
   return [
     {
@@ -179,12 +179,16 @@ function onWebsite(cluster: Cluster, what: string, change: Fields): Move[] {
   ];
 }
 
-function onDeployment(cluster: Cluster, what: string, change: (object: KubernetesObject) => Fields): Move[] {
+function onDeployment(
+  cluster: SimulatedCluster,
+  what: string,
+  change: (object: KubernetesObject) => Fields,
+): Move[] {
   if (cluster.get(DEPLOYMENT) === undefined) return [];
   return [{ what, change: (it) => it.change(DEPLOYMENT, (object) => editedBy('somebody', object, change)) }];
 }
 
-function gone(cluster: Cluster, key: string, what: string): Move[] {
+function gone(cluster: SimulatedCluster, key: string, what: string): Move[] {
   return cluster.get(key) === undefined ? [] : [{ what, change: (it) => it.remove(key) }];
 }
 

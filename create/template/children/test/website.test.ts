@@ -29,7 +29,7 @@ describe('website', () => {
   it('does what it should in every order of events', async () => {
     await explore(website, {
       resource: { spec: { image: 'nginx' } },
-      edits: { 'more Pods are wanted': ({ spec }) => (spec.replicas = 2) },
+      userEdits: { 'more Pods are wanted': ({ spec }) => (spec.replicas = 2) },
     });
   });
 });

@@ -3,7 +3,7 @@ import {
   CONFIG_MAPS,
   defineController,
   defineKind,
-  ownedBy,
+  controllerReference,
   type KubernetesObject,
 } from 'durable-operator';
 import { z } from 'zod';
@@ -37,15 +37,15 @@ export const website = defineController({
   observe: ({ resource: { metadata }, kube }) => kube.get<Page>({ ...metadata, type: CONFIG_MAPS }),
 
   // Somebody may delete the page, and no watch shows it.
-  poll: { every: '1m' },
+  pollInterval: '1m',
 
   // The next step, or why there is none. Pure: it is asked before each attempt of a step, and after it.
   decide({ resource, observed: page }, next) {
     if (!page) return next.do.createPage('there is no page');
     if (page.metadata.ownerReferences?.[0]?.uid !== resource.metadata.uid)
       return next.stalled({
-        code: 'NameTaken',
-        because: 'a ConfigMap of this name belongs to somebody else',
+        reason: 'NameTaken',
+        message: 'a ConfigMap of this name belongs to somebody else',
         advice: ['choose another name'],
       });
     if (page.data?.text !== resource.spec.text) return next.do.changePage('the text is another');
@@ -59,7 +59,7 @@ export const website = defineController({
       external: false,
       run: async ({ resource, kube }) => {
         const { name, namespace } = resource.metadata;
-        const metadata = { name, namespace, ownerReferences: [ownedBy(resource)] };
+        const metadata = { name, namespace, ownerReferences: [controllerReference(resource)] };
         await kube.create(CONFIG_MAPS, { metadata, data: { text: resource.spec.text } });
         return 'created the page';
       },

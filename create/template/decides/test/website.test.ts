@@ -38,8 +38,8 @@ describe('website', () => {
   it('does what it should in every order of events', async () => {
     await explore(website, {
       ...{ resource },
-      edits: { 'the text is changed': ({ spec }) => (spec.text = 'Goodbye') },
-      others: { 'somebody removes the page': ({ objects }) => delete objects['configmaps/example'] },
+      userEdits: { 'the text is changed': ({ spec }) => (spec.text = 'Goodbye') },
+      externalChanges: { 'somebody removes the page': ({ objects }) => delete objects['configmaps/example'] },
     });
   });
 });

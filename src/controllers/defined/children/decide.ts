@@ -35,7 +35,7 @@ export interface ChildStep extends Step {
 }
 
 /** Nothing is to be done, and yet not all of them are ready. */
-export interface NotReady extends Converged {
+export interface ChildrenNotReady extends Converged {
   /** They may become so by themselves. */
   readonly isProgressing?: true;
 }
@@ -57,7 +57,7 @@ const DELETED_RECHECK_MS = 60_000;
 export function decideChildren(
   seen: ChildrenSeen,
   generation: number,
-): ChildStep | NotReady | Rest | undefined {
+): ChildStep | ChildrenNotReady | Rest | undefined {
   const { wanted, there } = seen;
   const pairs = wanted.map((each) => [each, there.find((child) => isSame(child, each))] as const);
   const isBlocked = (child: ChildRef) => seen.blocked?.some((each) => isSame(each.child, child)) === true;
@@ -159,7 +159,7 @@ function stepOf(verb: ChildStep['verb'], children: readonly ChildRef[], what: st
 function blockedRest({ blocked = [] }: ChildrenSeen): Rest | undefined {
   const [first] = blocked;
   if (first === undefined) return undefined;
-  return stalled(causeOf(first), first.by === 'stranger' ? { atMostMs: STRANGER_RECHECK_MS } : {});
+  return stalled(causeOf(first), first.by === 'stranger' ? { recheckMs: STRANGER_RECHECK_MS } : {});
 }
 
 function causeOf({ by, child, because }: Blocked): Cause {
@@ -167,16 +167,16 @@ function causeOf({ by, child, because }: Blocked): Cause {
   const at = `${type.plural}${type.group === '' ? '' : `.${type.group}`} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   if (by === 'stranger')
     return {
-      code: 'NameTaken',
-      because: `${inWords(child)} exists already and ${because}`,
+      reason: 'NameTaken',
+      message: `${inWords(child)} exists already and ${because}`,
       advice: [
         'delete it, or rename one of the two; that is noticed within a minute',
         { run: `kubectl get ${at} -o yaml`, to: 'show what it is' },
       ],
     };
   return {
-    code: 'ImmutableField',
-    because: `${inWords(child)} cannot be changed: ${because}`,
+    reason: 'ImmutableField',
+    message: `${inWords(child)} cannot be changed: ${because}`,
     advice: [
       'take the change back, or delete the object: it is created anew at once',
       { run: `kubectl delete ${at}`, to: 'delete it' },
@@ -184,7 +184,7 @@ function causeOf({ by, child, because }: Blocked): Cause {
   };
 }
 
-function restOf(children: readonly ChildView[]): NotReady | Rest | undefined {
+function restOf(children: readonly ChildView[]): ChildrenNotReady | Rest | undefined {
   const leaving = children.find(({ isBeingDeleted }) => isBeingDeleted);
   if (leaving !== undefined)
     return waitFor(`${inWords(leaving)} to be deleted, so that it can be created anew`, DELETED_RECHECK_MS);
@@ -196,12 +196,12 @@ function restOf(children: readonly ChildView[]): NotReady | Rest | undefined {
 }
 
 /** Without an open run: 10,000 Deployments whose image is missing need none. */
-function notReady(child: ChildView, because: string): NotReady {
+function notReady(child: ChildView, because: string): ChildrenNotReady {
   const { type, name, namespace } = child;
   const run = `kubectl describe ${type.kind.toLowerCase()} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   const cause: Cause = {
-    code: `${type.kind}${NOT_READY}`,
-    because: `${inWords(child)} ${because}`,
+    reason: `${type.kind}${NOT_READY}`,
+    message: `${inWords(child)} ${because}`,
     advice: [{ run, to: 'show why' }],
   };
   return converged('all declared objects are as they are declared, but not all are ready', {

@@ -1,6 +1,6 @@
 import type { ChildManifest, Children } from '../../../api/child.ts';
 import type { AnyKind, ResourceOf } from '../../../api/controller.ts';
-import type { Outcome } from '../../../api/next.ts';
+import type { Decision } from '../../../api/next.ts';
 import {
   allow,
   type PolicyRule,
@@ -13,10 +13,10 @@ import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
 import { childView, type ChildView } from './view.ts';
 import {
   OWNER_LABEL,
-  ownerKeyOf,
+  childOwnerKey,
   wantedOf,
   type DeclaredType,
-  type Owner,
+  type ChildOwner,
   type Wanted,
   type WantedObject,
 } from './wanted.ts';
@@ -26,7 +26,7 @@ import {
  */
 
 /** What a resource declares: objects; or a decision, and then they stay as they are. */
-export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly outcome: Outcome };
+export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly outcome: Decision };
 
 /** As the watcher keeps it. `unknown`: a step finds out. */
 export type DeclaredView = readonly Wanted[] | 'unknown';
@@ -40,7 +40,7 @@ export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[
   return types.filter(({ view }) => view === undefined).map((type) => ({ ...type, manager }));
 }
 
-export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): Owner {
+export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): ChildOwner {
   return { controller: name, type: type as AnyKind, metadata };
 }
 
@@ -48,10 +48,13 @@ export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: Resour
 export function declaredBy(
   definition: AnyDefinition,
   resource: ResourceOf<AnyKind>,
-  referred: readonly ReferredObject[],
+  references: readonly ReferredObject[],
 ): Declared | undefined {
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
-  const answer: Children = definition.children({ ...UNBOUND, resource, referred }, nextOf(definition));
+  const answer: Children = definition.children(
+    { ...UNBOUND, resource, references: references },
+    nextOf(definition),
+  );
   if (isOutcome(answer)) return { outcome: answer };
   const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
   const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);
@@ -62,7 +65,7 @@ export function declaredBy(
   return { wanted };
 }
 
-function isOutcome(answer: Children): answer is Outcome {
+function isOutcome(answer: Children): answer is Decision {
   return 'is' in answer && !isList(answer);
 }
 
@@ -108,7 +111,7 @@ export function watchedChildren(definition: AnyDefinition): readonly WatchedChil
   return declaredTypes(definition).map((type) => ({
     type,
     labelSelector: OWNER_LABEL,
-    ownerKey: (object) => ownerKeyOf(object, whose),
+    ownerKey: (object) => childOwnerKey(object, whose),
     view: (object) => childView(type, object),
   }));
 }

@@ -11,7 +11,7 @@ const DIGEST_LENGTH = 16;
  * The same text for the same fields of an object, however their quantities are written. The name, the status and
  * {@link ANSWERED_ANNOTATION} do not count.
  */
-export function digestOf(object: unknown): string {
+export function manifestDigest(object: unknown): string {
   const { metadata, ...fields } = without(fieldsOf(object), ['apiVersion', 'kind', 'status']);
   const { labels, annotations, ownerReferences, finalizers } = fieldsOf(metadata);
   const own = without(fieldsOf(annotations), [ANSWERED_ANNOTATION]);

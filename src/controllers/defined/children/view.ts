@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../../contract/object.ts';
 import { controllerOf } from '../../kinds.ts';
-import { ANSWERED_ANNOTATION, digestOf } from './digest.ts';
+import { ANSWERED_ANNOTATION, manifestDigest } from './digest.ts';
 import { ourFields, partOf } from './owned-fields.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
 import { OWNER_LABEL, type ChildRef, type DeclaredType, type Wanted } from './wanted.ts';
@@ -32,7 +32,7 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
   return {
     ...{ type, namespace, name, uid, resourceVersion },
     ownerUid: controllerOf(object.metadata)?.uid ?? object.metadata.labels?.[OWNER_LABEL],
-    digest: digestOf(partOf(object, ourFields(object, type.manager) ?? NOTHING)),
+    digest: manifestDigest(partOf(object, ourFields(object, type.manager) ?? NOTHING)),
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,

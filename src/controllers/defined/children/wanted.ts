@@ -3,7 +3,7 @@ import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
 import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
 import { fieldsOf, textOf } from '../../fields.ts';
-import { digestOf } from './digest.ts';
+import { manifestDigest } from './digest.ts';
 
 /** On each declared object: the UID of the resource that declares it. */
 export const OWNER_LABEL = 'durable-operator.dev/owner-uid';
@@ -39,7 +39,7 @@ export interface WantedObject extends Wanted {
 }
 
 /** Whose objects they are. */
-export interface Owner {
+export interface ChildOwner {
   readonly controller: string;
   readonly type: ResourceType;
   readonly metadata: Pick<ObjectMeta, 'namespace' | 'name' | 'uid'>;
@@ -52,7 +52,7 @@ export interface Owner {
  */
 export function wantedOf(
   manifests: readonly ChildManifest[],
-  owner: Owner,
+  owner: ChildOwner,
   types: readonly DeclaredType[],
 ): readonly WantedObject[] {
   const wanted = manifests.map((manifest) => wantedObject(manifest, owner, types));
@@ -61,7 +61,11 @@ export function wantedOf(
   return wanted;
 }
 
-function wantedObject(manifest: ChildManifest, owner: Owner, types: readonly DeclaredType[]): WantedObject {
+function wantedObject(
+  manifest: ChildManifest,
+  owner: ChildOwner,
+  types: readonly DeclaredType[],
+): WantedObject {
   const { apiVersion, kind, metadata } = manifest;
   const type = types.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion);
   if (type === undefined)
@@ -78,24 +82,24 @@ function wantedObject(manifest: ChildManifest, owner: Owner, types: readonly Dec
       ...marksOf(metadata, { ...owner, ...(type.manager && { manager: type.manager }) }, isElsewhere),
     },
   } as unknown as KubernetesObject);
-  return { type, namespace, name: metadata.name, digest: digestOf(object), isElsewhere, object };
+  return { type, namespace, name: metadata.name, digest: manifestDigest(object), isElsewhere, object };
 }
 
 /** What says whose an object is. */
 function marksOf(
   { labels, annotations }: ChildManifest['metadata'],
-  owner: Owner & Pick<DeclaredType, 'manager'>,
+  owner: ChildOwner & Pick<DeclaredType, 'manager'>,
   isElsewhere: boolean,
 ): Partial<ObjectMeta> {
   const { manager = MANAGED_BY } = owner;
   const { namespace = '', name, uid } = owner.metadata;
   const ours = { [MANAGED_BY_LABEL]: manager, [OWNER_LABEL]: uid };
-  if (!isElsewhere) return { labels: { ...labels, ...ours }, ownerReferences: [controllerReference(owner)] };
+  if (!isElsewhere) return { labels: { ...labels, ...ours }, ownerReferences: [ownerReferenceTo(owner)] };
   const place = { [OWNER_ANNOTATION]: `${owner.controller}/${namespace}/${name}` };
   return { labels: { ...labels, ...ours }, annotations: { ...annotations, ...place } };
 }
 
-function controllerReference({ type, metadata: { name, uid } }: Owner): OwnerReference {
+function ownerReferenceTo({ type, metadata: { name, uid } }: ChildOwner): OwnerReference {
   const { kind } = type;
   return { apiVersion: apiVersionOf(type), kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
@@ -116,9 +120,9 @@ function withData(object: KubernetesObject): KubernetesObject {
 }
 
 /** The key of the resource that an object belongs to; undefined: it is no declared object of this controller. */
-export function ownerKeyOf(
+export function childOwnerKey(
   { metadata }: KubernetesObject,
-  { controller, type }: Omit<Owner, 'metadata'>,
+  { controller, type }: Omit<ChildOwner, 'metadata'>,
 ): string | undefined {
   const reference = controllerOf(metadata);
   if (reference !== undefined) {
@@ -131,7 +135,7 @@ export function ownerKeyOf(
 }
 
 /** Whether an object is the resource's to change. */
-export function isOwnedBy({ metadata }: KubernetesObject, owner: Owner): boolean {
+export function isOwnedBy({ metadata }: KubernetesObject, owner: ChildOwner): boolean {
   const reference = controllerOf(metadata);
   if (reference !== undefined) return reference.uid === owner.metadata.uid;
   const {
