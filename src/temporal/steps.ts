@@ -18,6 +18,9 @@ export function observed(activities: Activities, telemetry: Pick<Telemetry, 'ste
   });
 }
 
+/** Chance decides who takes the next attempt, so the delay does not grow with each refusal. */
+const ANOTHER_WORKER_MS = 5_000;
+
 /**
  * Refuses steps for the runs of other clusters. Here, their resource may have a namesake, or would seem to be gone. Temporal
  * retries the step until a worker of the right cluster takes it.
@@ -33,7 +36,10 @@ export function ofOwnCluster(activities: Activities, own: ClusterIdentity, log: 
     const message = inOneLine(cause);
     const { controller, namespace, name } = ref;
     log.warn({ controller, namespace, name, workflowId: workflowIdFor(ref) }, message);
-    throw ApplicationFailure.create({ type: FAILURE.otherCluster, message, details: [cause] });
+    throw ApplicationFailure.create({
+      ...{ type: FAILURE.otherCluster, message, details: [cause] },
+      nextRetryDelay: ANOTHER_WORKER_MS,
+    });
   });
 }
 
