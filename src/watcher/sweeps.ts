@@ -44,6 +44,11 @@ export class Sweeps {
     this.#scheduleBy(FIRST_MS);
   }
 
+  /** A resync period is over. Runs may be open of which nobody knows: somebody has put an old database of Temporal back. */
+  resynced(): void {
+    this.#scheduleBy(MOST_MS);
+  }
+
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -230,6 +230,7 @@ export class Watcher {
       if (!resources.hasSynced()) continue;
       for (const evaluation of resources.all()) dispatcher.resynced(evaluation);
     }
+    this.#sweeps?.resynced();
   }
 
   #covering(place: Pick<ResourceRef, 'controller' | 'namespace'>): Resources | undefined {

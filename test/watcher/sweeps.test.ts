@@ -62,6 +62,15 @@ describe('the open runs', () => {
     state.isBusy = false;
   });
 
+  it('are listed once each resync period where none is known', async () => {
+    const { sweeps, lists } = aTerm();
+    sweeps.begin();
+    await seconds(180);
+    sweeps.resynced();
+    await seconds(180);
+    expect(lists).toEqual(['3', '33', '210']);
+  });
+
   it('are listed soon where a resource needs a run', async () => {
     const { sweeps, lists } = aTerm();
     sweeps.begin();

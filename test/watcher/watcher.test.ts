@@ -338,6 +338,18 @@ describe('a watcher that stops', () => {
 describe('a run whose resource vanished while nobody watched', () => {
   const gone = { controller: 'webs', namespace: 'default', name: 'gone', uid: 'uid-of-gone' };
 
+  it("is signalled within a resync period and half a minute, where Temporal's database was restored", async () => {
+    watcher = aWatcher({ controllers: [greedy('webs')] });
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    watcher.start();
+    await watcher.synced();
+    watcher.lead(() => true);
+    await jest.advanceTimersByTimeAsync(60_000);
+    runs.isOpen(gone);
+    await jest.advanceTimersByTimeAsync(215_000);
+    expect(runs.calls).toContain('signal gone: the resource is gone');
+  });
+
   it('is signalled, although Temporal was away for minutes at first', async () => {
     runs.isOpen(gone);
     watcher.start();
