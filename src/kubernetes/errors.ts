@@ -53,6 +53,7 @@ const STATUS = z.object({
   reason: text,
   code: number,
   details: STATUS_DETAILS.optional().catch(undefined),
+  metadata: z.object({ continue: text }).optional().catch(undefined),
 });
 
 /** Source: apimachinery, `metav1.StatusDetails`; `kind` is the plural for most errors, the Kind for 422. */
@@ -66,6 +67,7 @@ export interface ApiErrorFields {
   readonly reason?: string | undefined;
   readonly details?: StatusDetails | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly continueToken?: string | undefined;
   readonly classification: ApiErrorClass;
   /** The server's part of the message. Default: the whole message. */
   readonly words?: string | undefined;
@@ -83,6 +85,8 @@ export class ApiError extends Error {
   readonly details: StatusDetails | undefined;
   /** How long to wait as the server asked, in milliseconds; at most `RETRY_AFTER_MAX_MS`. */
   readonly retryAfterMs: number | undefined;
+  /** Of an expired list: for the remaining pages, in their present state. */
+  readonly continueToken: string | undefined;
   readonly classification: ApiErrorClass;
   /** The message without what was asked: the server's own words, on one line. */
   readonly words: string;
@@ -96,6 +100,7 @@ export class ApiError extends Error {
     this.reason = fields.reason;
     this.details = fields.details;
     this.retryAfterMs = fields.retryAfterMs;
+    this.continueToken = fields.continueToken;
     this.classification = fields.classification;
     this.words = fields.words ?? message;
     this.advice = fields.advice;
@@ -165,6 +170,7 @@ function errorFromStatus(request: string, judged: Judged): ApiError {
     reason,
     details,
     retryAfterMs,
+    continueToken: status?.metadata?.continue,
     classification: classify(request, judged, retryAfterMs),
   });
 }

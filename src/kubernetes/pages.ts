@@ -1,6 +1,6 @@
 import type { KubernetesList } from '../contract/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
-import { AnswerTooLong } from './errors.ts';
+import { AnswerTooLong, isOf } from './errors.ts';
 
 /** Objects of one type. */
 export interface Collection {
@@ -17,6 +17,11 @@ export interface PageReading {
   readonly onPage: (page: KubernetesList) => void;
   /** On one page. Default: 500, as client-go. */
   readonly objectsMax?: number | undefined;
+  /**
+   * Asked where the server keeps the state of the first page no longer: `go on` gives the remaining pages as they are by then.
+   * Default: `fail`.
+   */
+  readonly onExpired?: () => 'fail' | 'go on';
   /** For each page. Default: that of the client. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -71,7 +76,7 @@ type Position = Pick<PageRequest, 'limit' | 'continue'>;
 /** @returns only where to go on, so that a page is garbage before the next one is read */
 async function readNext(
   collection: Collection,
-  { onPage, objectsMax = OBJECTS_MAX, ...options }: PageReading,
+  { onPage, onExpired, objectsMax = OBJECTS_MAX, ...options }: PageReading,
   position: Position,
 ): Promise<Position | undefined> {
   const { limit } = position;
@@ -90,6 +95,8 @@ async function readNext(
     // No more than twice as many: where one is large, the next ones may be, too.
     return next ? { limit: between(1, fitting, Math.min(limit * 2, objectsMax)), continue: next } : undefined;
   } catch (error) {
+    const rest = isOf(error, 'expired') ? error.continueToken : undefined;
+    if (rest !== undefined && onExpired?.() === 'go on') return { limit, continue: rest };
     if (!(error instanceof AnswerTooLong)) throw error;
     return { ...position, limit: between(1, limit / SHRINK_BY, objectsMax) };
   }

@@ -2,14 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Audience, type AudienceOptions, type Told } from './audience.ts';
 import { Doubts } from './doubts.ts';
 import { Hearing, type HearingTimes } from './hearing.ts';
-import { identityOf, isOlder, type Projection } from './known-objects.ts';
+import { isOlder, type Projection } from './known-objects.ts';
+import { Listing } from './listing.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { WatchEnd } from '../contract/telemetry.ts';
 import { unreachable } from '../contract/unreachable.ts';
 import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { eachPage, readPage, type Collection } from '../kubernetes/pages.ts';
-import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
+import type { KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './timing.ts';
 import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
 
@@ -29,6 +30,8 @@ const LIST_TIMEOUT_MS = 60_000;
 const BACKOFF = { firstMs: 250, maxMs: 30_000 };
 /** Who has just installed a CRD is not let wait for long. */
 const MISSING_API_WAIT_MS = 5_000;
+/** Between two watches beside one list. */
+const WATCH_AGAIN_MS = 1_000;
 
 /**
  * Shows every object of a collection to those who have joined it, by list and watch, through every failure. Model:
@@ -139,7 +142,7 @@ export class Reflector {
     while (!this.#isStopped()) {
       try {
         if (this.#resumeFrom !== undefined) await this.#lookAhead(this.#resumeFrom);
-        this.#resumeFrom ??= await this.#list();
+        this.#resumeFrom ??= await this.#list('watched');
         await this.#watch(this.#resumeFrom);
         if (!this.#isStopped()) this.#ended('ended');
       } catch (error) {
@@ -168,7 +171,7 @@ export class Reflector {
     await this.#pause(this.#hearing.listAfterMs);
     const changesBefore = this.#changes;
     this.#resumeFrom = undefined;
-    const version = await this.#list();
+    const version = await this.#list('alone');
     const isBack = isOlder(version, from);
     this.#resumeFrom = isBack ? version : from;
     this.#hearing.listed(!isBack && this.#changes > changesBefore);
@@ -231,36 +234,64 @@ export class Reflector {
     return error instanceof ApiError ? Math.max(pauseMs, error.retryAfterMs ?? 0) : pauseMs;
   }
 
-  async #list(): Promise<string> {
+  /** @param how whether a watch tells what changes until the last page is here */
+  async #list(how: 'watched' | 'alone'): Promise<string> {
     this.#isWatching = false;
-    const keys = new Set<string>();
-    let version = '';
-    await eachPage(this.#options, {
-      ...this.#reading,
-      onPage: (page) => {
-        this.#lastWordMs = performance.now();
-        this.#takePage(page, keys);
-        version = page.metadata.resourceVersion ?? '';
-      },
-      objectsMax: this.#options.pageSize,
-    });
-    for (const audience of this.#audiences) audience.listEnded(keys);
+    const listing = new Listing(this.#audiences);
+    const watch = new AbortController();
+    let watching: Promise<void> | undefined;
+    try {
+      await eachPage(this.#options, {
+        ...this.#reading,
+        onPage: (page) => {
+          this.#lastWordMs = performance.now();
+          listing.page(page);
+          if (how === 'watched' && page.metadata.continue)
+            watching ??= this.#watchBeside(listing, watch.signal);
+        },
+        objectsMax: this.#options.pageSize,
+        onExpired: () => (watching === undefined ? 'fail' : 'go on'),
+      });
+    } finally {
+      watch.abort();
+      await watching;
+    }
+    listing.end();
     this.#isApiMissing = false;
     this.#hasSynced = true;
     this.#markSynced();
-    this.#listedVersion = version;
-    return version;
+    this.#listedVersion = listing.version;
+    return listing.version;
+  }
+
+  /** Until the list has ended. Where it cannot, the watch after the list finds out why. */
+  async #watchBeside(listing: Listing, over: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([over, this.#stopping.signal]);
+    while (!signal.aborted) {
+      let pauseMs = WATCH_AGAIN_MS;
+      const watch = new WatchAttempt(this.#hearing.patienceMs, signal);
+      try {
+        for await (const event of this.#openWatch(listing.version, watch)) {
+          watch.heard();
+          this.#noteHeard();
+          this.#lastWordMs = performance.now();
+          listing.event(event);
+        }
+      } catch (error) {
+        this.#options.log.debug(
+          { path: this.#options.path, err: error },
+          'the watch beside a list has ended',
+        );
+        if (error instanceof ApiError) pauseMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
+      } finally {
+        watch.over();
+      }
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 
   get #reading() {
     return { timeoutMs: LIST_TIMEOUT_MS, signal: this.#stopping.signal };
-  }
-
-  #takePage(page: KubernetesList, keys: Set<string>): void {
-    for (const object of page.items ?? []) {
-      keys.add(identityOf(object).key);
-      for (const audience of this.#audiences) audience.listed(object);
-    }
   }
 
   /** Watches until the server ends it. @throws BrokenWatch where it ends otherwise, once it was accepted */
@@ -268,7 +299,7 @@ export class Reflector {
     this.#isWatching = true;
     const watch = new WatchAttempt(this.#hearing.patienceMs, this.#stopping.signal);
     try {
-      for await (const event of this.#openWatch(from, watch)) {
+      for await (const event of this.#openWatch(from, watch, () => this.#noteRecovery())) {
         watch.heard();
         this.#noteHeard();
         this.#take(event);
@@ -283,7 +314,7 @@ export class Reflector {
     }
   }
 
-  #openWatch(from: string, watch: WatchAttempt): AsyncIterable<WatchEvent> {
+  #openWatch(from: string, watch: WatchAttempt, onOpen?: () => void): AsyncIterable<WatchEvent> {
     const { client, path, fieldSelector, labelSelector, metadataOnly = false } = this.#options;
     // Between 5 and 10 minutes, as client-go, so that watches do not all end together.
     const timeoutSeconds = this.#hearing.isInDoubt
@@ -297,7 +328,7 @@ export class Reflector {
       signal: watch.signal,
       onOpen: () => {
         watch.open();
-        this.#noteRecovery();
+        onOpen?.();
       },
     });
   }

@@ -112,9 +112,14 @@ export class FakeCollection {
 
   /** Forgets the events until now, and the snapshots of lists in pages. */
   compact(): void {
+    this.forgetEvents();
+    this.#snapshots = new Map();
+  }
+
+  /** As the API server, which keeps them for a shorter time than its database. */
+  forgetEvents(): void {
     this.#oldestKept = this.#version;
     this.#events = [];
-    this.#snapshots = new Map();
   }
 
   readonly handler: Handler = (request, response) => {
@@ -128,17 +133,20 @@ export class FakeCollection {
   #answerList(request: ReceivedRequest, response: ServerResponse): void {
     const limit = Number(request.url.searchParams.get('limit') ?? Infinity);
     const token = request.url.searchParams.get('continue');
-    const [version, offset] = token?.split(':') ?? [this.version, '0'];
-    const all = token ? this.#snapshots.get(version ?? '') : [...this.#objects.values()];
+    const [version = '', offset = '0', last = ''] = token?.split(':') ?? [this.version];
+    const objects = [...this.#objects.values()];
+    const rest = objects.filter(({ metadata }) => metadata.name > last);
+    const all = version === 'rest' ? rest : token ? this.#snapshots.get(version) : objects;
     if (!all) {
       const message = 'The provided continue parameter is too old to display a consistent list result.';
-      answerJson(410, aStatus(410, { reason: 'Expired', message }))(request, response);
+      const expired = aStatus(410, { reason: 'Expired', message });
+      answerJson(410, { ...expired, metadata: { continue: `rest:0:${last}` } })(request, response);
       return;
     }
-    this.#snapshots.set(version ?? '', all);
+    this.#snapshots.set(version, all);
     const end = Number(offset) + limit;
-    const more = end < all.length ? { continue: `${version}:${end}` } : {};
     const items = all.slice(Number(offset), end);
+    const more = end < all.length ? { continue: `${version}:${end}:${items.at(-1)?.metadata.name}` } : {};
     answerJson(200, { kind: 'PodList', metadata: { resourceVersion: version, ...more }, items })(
       request,
       response,

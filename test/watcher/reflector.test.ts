@@ -144,7 +144,7 @@ describe('a first list', () => {
     for (const { url } of requestsFor('list')) expect(url.searchParams.has('resourceVersion')).toBe(false);
   });
 
-  it('begins anew, in pages, where the snapshot expires in mid-page', async () => {
+  it('begins anew, in pages, where snapshot and changes expire in mid-page', async () => {
     for (const name of ['a', 'b', 'c']) pods.put(name);
     pods.faults.list.push((request, response) => {
       pods.handler(request, response);
@@ -153,9 +153,63 @@ describe('a first list', () => {
     });
     await startedAndWatching({ pageSize: 2 });
     const lists = requestsFor('list').map(({ url }) => url.search);
-    expect(lists).toEqual(['?limit=2', '?limit=2&continue=103%3A2', '?limit=2']);
+    const rest = ['103%3A2%3Ab', 'rest%3A0%3Ab'].map((token) => `?limit=2&continue=${token}`);
+    expect(lists).toEqual(['?limit=2', ...rest, '?limit=2']);
     expect(agrees()).toBe(true);
     expect(told()).toEqual(['added default/a', 'added default/b', 'added default/c', 'deleted default/a']);
+  });
+
+  /** Before the second page is read; where a watch can tell it, it does. @param change ends with the removal of `b` */
+  function meanwhile(change: () => void): void {
+    const isTold = () => told().at(-1) === 'deleted default/b';
+    const changed = async () => {
+      await eventually(() => pods.openWatches === 1, 1_000).catch(() => undefined);
+      change();
+      await eventually(isTold, 1_000).catch(() => undefined);
+    };
+    server.handle((request, response) => {
+      if (!request.url.searchParams.has('continue')) {
+        pods.handler(request, response);
+        return;
+      }
+      server.handle(pods.handler);
+      void changed().then(() => pods.handler(request, response));
+    });
+  }
+
+  it.each(['forgetEvents', 'compact'] as const)(
+    'is read to its end where the server forgets what was at its beginning: %s',
+    async (forget) => {
+      for (const name of ['a', 'b', 'c', 'd']) pods.put(name);
+      meanwhile(() => {
+        pods.put('a', { a: 'new' });
+        pods.put('d', { a: 'new' });
+        pods.remove('b');
+        pods[forget]();
+      });
+      await startedAndWatching({ pageSize: 2 });
+      await reflector.synced;
+      pods.put('e');
+      await eventually(agrees);
+      expect(told()).toHaveLength(7);
+      expect(requestsFor('list').filter(({ url }) => !url.searchParams.has('continue'))).toHaveLength(1);
+    },
+  );
+
+  it('knows changes that come meanwhile, although a database was restored whose versions were higher', async () => {
+    for (const name of ['a', 'b', 'c']) pods.put(name);
+    start({ pageSize: 2 });
+    await reflector.synced;
+    await eventually(() => requestsFor('watch').length === 2 && pods.openWatches === 1);
+    pods.restore();
+    for (const name of ['a', 'b', 'c']) pods.put(name);
+    meanwhile(() => {
+      pods.put('c', { a: 'new' });
+      pods.remove('b');
+      pods.forgetEvents();
+    });
+    pods.breakWatches('end');
+    await eventually(agrees);
   });
 
   it('waits as long as Retry-After says', async () => {
