@@ -25,7 +25,7 @@ import { reportingCredentials } from './reporting-credentials.ts';
 import { measuredPollers, noticeRouting, TaskQueueWatch } from './temporal/task-queue.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './temporal/steps.ts';
-import { createWorker, installRuntime } from './temporal/worker.ts';
+import { createWorker, installRuntime, untilItEnds } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
 import { Watcher } from './watcher/watcher.ts';
@@ -35,10 +35,18 @@ export interface OperatorRequest {
   readonly config: Config;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Default: 30 s, between two looks at the files of Temporal's configuration. */
+  readonly lookEveryMs?: number;
 }
 
 /** Runs watcher, worker or both, until the signal; then completes work in progress and returns. */
-export async function runOperator({ program, config, log, signal }: OperatorRequest): Promise<void> {
+export async function runOperator({
+  program,
+  config,
+  log,
+  signal,
+  lookEveryMs,
+}: OperatorRequest): Promise<void> {
   const lifecycle = new Lifecycle();
   const observability = await createObservability({
     program: program.name,
@@ -58,11 +66,22 @@ export async function runOperator({ program, config, log, signal }: OperatorRequ
     ...{ credentialsTimeoutMs: config.cluster.credentialsTimeoutMs, ...reportingCredentials(lifecycle, log) },
   });
   const recorder = eventRecorder(client, log, { program: program.name });
+  const ended = new AbortController();
   try {
     await observability.serve(client);
     const onWait = (words: string) => lifecycle.waits(words);
-    await connectAndRun({ program, config, log, signal, client, recorder, telemetry, lifecycle, onWait });
+    const rotated = untilRotated({
+      config,
+      log,
+      signal: AbortSignal.any([signal, ended.signal]),
+      lookEveryMs,
+    });
+    await connectAndRun({
+      ...{ program, config, log, signal: AbortSignal.any([signal, rotated]) },
+      ...{ client, recorder, telemetry, lifecycle, onWait },
+    });
   } finally {
+    ended.abort();
     await Promise.all([recorder.close(), observability.close()]);
     await client.close();
   }
@@ -79,8 +98,9 @@ interface Parts extends OperatorRequest {
 }
 
 async function connectAndRun(parts: Parts): Promise<void> {
-  const { connect, address, namespace } = parts.config.temporal;
-  const { registersSearchAttributes } = parts.config.temporalServer;
+  const { config, log } = parts;
+  const { connect, address, namespace } = config.temporal;
+  const { registersSearchAttributes } = config.temporalServer;
   const where = { address, namespace, registersSearchAttributes };
   const options = connect.connectionOptions;
   const connection = await connectToTemporal({ ...parts, ...where, options });
@@ -90,7 +110,10 @@ async function connectAndRun(parts: Parts): Promise<void> {
     await checkTaskQueue({ ...parts, ...target });
     await watchAndWork(parts, target);
   } finally {
-    await connection.close();
+    // A worker that has failed may still hold it. What it failed of is to be told.
+    await connection
+      .close()
+      .catch((err: unknown) => log.warn({ err }, 'the connection to Temporal stays open'));
   }
 }
 
@@ -109,7 +132,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   const memory = new Memory();
   const watching = config.command === 'work' ? undefined : watchingOf(parts, target, memory);
   const worker = config.command === 'watch' ? undefined : await workerOf({ parts, target, memory, watching });
-  const working = worker?.run();
+  const working = worker && untilItEnds(worker);
   if (watching !== undefined) start(watching);
   lifecycle.started(watching);
   const { command, temporal } = config;
@@ -123,7 +146,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   try {
     // A worker ends by itself only where it cannot go on: its error then ends the program.
     const worked = working ?? aborted(signal);
-    await Promise.race([aborted(signal), rotated(parts, ended.signal), worked, publishing]);
+    await Promise.race([aborted(signal), worked, publishing]);
     log.info({}, 'stopping: accepting no new work, finishing work in progress');
   } finally {
     ended.abort();
@@ -133,11 +156,25 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   }
 }
 
-/** Whoever started the process, such as Kubernetes, starts it again. */
-async function rotated({ config, log }: Parts, signal: AbortSignal): Promise<void> {
-  await temporalConfigRotated(config.temporal, process.env, { signal }).catch(() => aborted(signal));
-  if (!signal.aborted)
-    log.warn({}, "Temporal's certificate or API key has changed: ending, so that a new process uses it");
+type Looking = Pick<OperatorRequest, 'config' | 'log' | 'signal'> & {
+  readonly lookEveryMs: number | undefined;
+};
+
+/**
+ * Aborted once Temporal's configuration has changed, also while the process still waits for Temporal: what is new may be what it
+ * waits for. Whoever started it, such as Kubernetes, starts it again.
+ */
+function untilRotated({ config, log, signal, lookEveryMs }: Looking): AbortSignal {
+  const rotated = new AbortController();
+  const looks = { signal, ...(lookEveryMs !== undefined && { everyMs: lookEveryMs }) };
+  temporalConfigRotated(config.temporal, process.env, looks).then(
+    () => {
+      log.warn({}, "Temporal's certificate or API key has changed: ending, so that a new process uses it");
+      rotated.abort();
+    },
+    () => undefined, // The process ends.
+  );
+  return rotated.signal;
 }
 
 /** Under the grace that the worker gives to steps in progress. */

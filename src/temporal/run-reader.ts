@@ -81,6 +81,8 @@ export interface RunFilter {
 }
 
 const PAGE = 1_000;
+/** A server may be replaced by one of another version at any time. */
+const SERVER_KNOWN_MS = 10 * 60_000;
 /** A run continues as new before it has so many events. */
 const EVENTS_MAX = 10_000;
 /** They include the last step of a waiting run. */
@@ -93,18 +95,35 @@ const LAST_EVENTS = 20;
 export class RunReader {
   readonly #calls: TemporalCalls;
   readonly #unregistered: 'fail' | 'no runs';
+  readonly #nowMs: () => number;
   #isOpen: string | undefined;
+  #askedAtMs = -Infinity;
 
-  /** @param unregistered what a list does where Temporal lacks our search attributes: no operator has started a run there */
-  constructor(calls: TemporalCalls, unregistered: 'fail' | 'no runs' = 'fail') {
+  /**
+   * @param unregistered what a list does where Temporal lacks our search attributes: no operator has started a run there
+   * @param nowMs monotonic
+   */
+  constructor(
+    calls: TemporalCalls,
+    unregistered: 'fail' | 'no runs' = 'fail',
+    nowMs = () => performance.now(),
+  ) {
     this.#calls = calls;
     this.#unregistered = unregistered;
+    this.#nowMs = nowMs;
   }
 
   /** All open runs, and nothing that is not ours. */
   async listOpen(filter: RunFilter): Promise<readonly ListedRun[]> {
-    this.#isOpen ??= await this.#openFilter();
-    return this.#list([this.#isOpen, ...conditionsOf(filter)].join(' AND '), Infinity);
+    if (this.#nowMs() - this.#askedAtMs > SERVER_KNOWN_MS) this.#isOpen = undefined;
+    try {
+      this.#isOpen ??= await this.#openFilter();
+      return await this.#list([this.#isOpen, ...conditionsOf(filter)].join(' AND '), Infinity);
+    } catch (error) {
+      // It may have been rolled back to a version that does not know the status.
+      this.#isOpen = undefined;
+      throw error;
+    }
   }
 
   /** The last runs of all resources of this name, the latest first, as far back as Temporal keeps them. */
@@ -122,6 +141,7 @@ export class RunReader {
     const { namespaceInfo } = await this.#calls.call(({ workflowService }) =>
       workflowService.describeNamespace({ namespace }),
     );
+    this.#askedAtMs = this.#nowMs();
     return namespaceInfo?.capabilities?.workflowPause === true
       ? "ExecutionStatus IN ('Running', 'Paused')"
       : "ExecutionStatus = 'Running'";

@@ -21,7 +21,7 @@ export function sdkLogger(log: Logger, nowMs = () => performance.now()): SdkLogg
   }
 
   const write = (level: LogLevel, message: string, fields?: LogMetadata) =>
-    log[isRepeated(message) ? 'debug' : ourLevel(level)](withoutBigInts(fields ?? {}), message);
+    log[isRepeated(message) ? 'debug' : ourLevel(level)](loggable(fields ?? {}), message);
   const at = (level: LogLevel) => (message: string, fields?: LogMetadata) => write(level, message, fields);
   return {
     log: write,
@@ -39,11 +39,12 @@ function ourLevel(level: LogLevel): 'debug' | 'warn' | 'error' {
   return level === 'WARN' ? 'warn' : 'debug';
 }
 
-function withoutBigInts(fields: object): object {
+/** JSON has no big integers, and our log shows an error only where it is named `err`. */
+function loggable(fields: object): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([key, value]) => [
-      key,
-      typeof value === 'bigint' ? value.toString() : (value as unknown),
-    ]),
+    Object.entries(fields).map(([key, value]) => {
+      if (key === 'error' && value instanceof Error) return ['err', value];
+      return [key, typeof value === 'bigint' ? value.toString() : (value as unknown)];
+    }),
   );
 }

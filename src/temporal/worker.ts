@@ -68,6 +68,37 @@ export async function createWorker(request: WorkerRequest): Promise<Worker> {
   return withWorkflowThreads(() => Worker.create(optionsFor(request, bundle)));
 }
 
+const LOOK_EVERY_MS = 1_000;
+/** A worker that has failed ends within this time, or never. */
+const FAILED_MS = 5_000;
+
+/**
+ * Runs a worker. Where Temporal has refused its polls for a minute, it fails, and may then neither end nor work: seen with
+ * SDK 1.24.
+ *
+ * @throws its error, or that it has failed without one
+ */
+export async function untilItEnds(
+  worker: Pick<Worker, 'run' | 'getState'>,
+  { lookEveryMs = LOOK_EVERY_MS, failedMs = FAILED_MS } = {},
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const failed = new Promise<never>((_, reject) => {
+    const look = () => {
+      const hasFailed = worker.getState() === 'FAILED';
+      const fail = () =>
+        reject(new Error('the worker has failed, as logged before, and does not end by itself'));
+      timer = hasFailed ? setTimeout(fail, failedMs) : setTimeout(look, lookEveryMs);
+    };
+    timer = setTimeout(look, lookEveryMs);
+  });
+  try {
+    await Promise.race([worker.run(), failed]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function optionsFor(
   { version, slots, ...request }: WorkerRequest,
   workflowBundle: WorkflowBundle,

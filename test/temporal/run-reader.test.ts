@@ -11,23 +11,29 @@ interface Server {
 }
 
 /** A server, and the requests that it got. */
-function aServer({ canPause = false, executions = [], listError }: Server = {}) {
+function aServer(first: Server = {}) {
+  let server = first;
   const requests: string[] = [];
   const workflowService = {
     describeNamespace: () => {
       requests.push('describeNamespace');
-      return Promise.resolve({ namespaceInfo: { capabilities: { workflowPause: canPause } } });
+      return Promise.resolve({
+        namespaceInfo: { capabilities: { workflowPause: server.canPause ?? false } },
+      });
     },
     listWorkflowExecutions: ({ query }: { readonly query: string }) => {
       requests.push(query);
-      if (listError !== undefined) return Promise.reject(listError);
-      return Promise.resolve({ executions, nextPageToken: new Uint8Array() });
+      if (server.listError !== undefined) return Promise.reject(server.listError);
+      return Promise.resolve({ executions: server.executions ?? [], nextPageToken: new Uint8Array() });
     },
   };
   // The reader uses nothing else of a client.
   const client = { workflowService } as unknown as Client;
   const calls: TemporalCalls = { namespace: 'default', call: (work) => work(client) };
-  return { calls, requests };
+  const become = (another: Server) => {
+    server = another;
+  };
+  return { calls, requests, become };
 }
 
 function execution(attributes: Readonly<Record<string, string>>) {
@@ -50,6 +56,28 @@ describe('the list of open runs', () => {
     await reader.listOpen({ taskQueue: 'q' });
     const query = "ExecutionStatus IN ('Running', 'Paused') AND TaskQueue = 'q'";
     expect(requests).toEqual(['describeNamespace', query, query]);
+  });
+
+  it('asks anew after a list has failed, or ten minutes: the server may be of another version by then', async () => {
+    let nowMs = 0;
+    const server = aServer({ canPause: true });
+    const reader = new RunReader(server.calls, 'fail', () => nowMs);
+    const asked = async () => {
+      server.requests.length = 0;
+      await reader.listOpen({}).catch(() => undefined);
+      return server.requests;
+    };
+    const [both, running] = ["ExecutionStatus IN ('Running', 'Paused')", "ExecutionStatus = 'Running'"];
+    expect(await asked()).toEqual(['describeNamespace', both]);
+    server.become({ listError: new Error("invalid ExecutionStatus value 'Paused'") });
+    expect(await asked()).toEqual([both]);
+    server.become({});
+    expect(await asked()).toEqual(['describeNamespace', running]);
+    server.become({ canPause: true });
+    nowMs = 599_999;
+    expect(await asked()).toEqual([running]);
+    nowMs = 600_001;
+    expect(await asked()).toEqual(['describeNamespace', both]);
   });
 
   it('does not name a status that the server does not know', async () => {

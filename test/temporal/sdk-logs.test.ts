@@ -18,6 +18,13 @@ describe('the log of the SDK', () => {
     ]);
   });
 
+  it('says what an error is', () => {
+    const log = aRecordingLogger();
+    const error = new Error('invalid API key');
+    sdkLogger(log).error('Worker failed', { error });
+    expect(log.lines).toEqual([{ level: 'error', message: 'Worker failed', fields: { err: error } }]);
+  });
+
   it('tells once a minute that Temporal does not answer, whichever call it is, and all else as often as it comes', () => {
     const log = aRecordingLogger();
     let nowMs = 0;
