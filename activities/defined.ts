@@ -1,4 +1,4 @@
-import { isKind, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
+import { isKind, keepsNote, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferredObject } from '../src/contract/controller.ts';
@@ -8,7 +8,8 @@ import { truncate } from '../src/contract/text.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
-import { kindController } from '../src/controllers/defined/controller.ts';
+import { kindController, liveResourceOf, viewOf } from '../src/controllers/defined/controller.ts';
+import { noteKeyOf } from '../src/controllers/defined/noted.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
 import { declaredBy, declaredTypes, ownerOf } from '../src/controllers/defined/children/declared.ts';
@@ -18,6 +19,7 @@ import {
   type DefinedObservation,
   type DefinedStep,
   type LiveReads,
+  type LiveResource,
   type LibraryStep,
 } from '../src/controllers/defined/observation.ts';
 import {
@@ -29,7 +31,7 @@ import {
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
 import { ownedState, ownedTypes, type OwnedState } from '../src/controllers/defined/owned.ts';
-import { definedView, resourceOf, type DefinedView } from '../src/controllers/defined/view.ts';
+import type { DefinedView } from '../src/controllers/defined/view.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
@@ -43,24 +45,25 @@ import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
 import { readOwned } from './owned.ts';
 import { readReferences } from './references.ts';
 import { viewedReconciler } from './viewed.ts';
+import { readWatched } from './watched.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
 export function definedReconciler(
   definition: AnyDefinition,
   client: KubernetesClient,
 ): Reconciler<unknown, Step> {
-  return isKind(definition.for as WatchedType)
+  return isKind(definition.for as WatchedType) || keepsNote(definition)
     ? kindReconciler(definition, client)
     : viewedReconciler(definition, client);
 }
 
-/** Of a kind of `defineKind`. */
+/** Of a kind of `defineKind`; or of another type, of which an annotation says what was done. */
 export function kindReconciler(
   definition: AnyDefinition,
   client: KubernetesClient,
 ): Reconciler<DefinedObservation, DefinedStep> {
   const kube = kubeOf(client);
-  const type = definition.for as AnyKind;
+  const type = definition.for as WatchedType;
   return {
     controller: kindController(definition),
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
@@ -87,16 +90,16 @@ export function kindReconciler(
     { ref, superseded, attempt }: AttemptContext<DefinedObservation>,
     seen?: DefinedObservation,
   ): Promise<DefinedObservation> {
-    const object = await kube.get({ ...ref, type }, { timeoutMs: REQUEST_TIMEOUT_MS });
-    if (object?.metadata.uid !== ref.uid) return 'gone';
-    const view = definedView(object);
-    const resource = resourceOf(type, object);
+    const object = await readWatched(client, type, ref);
+    const view = object?.metadata.uid === ref.uid ? viewOf(definition, object) : undefined;
+    if (object === undefined || view === undefined) return 'gone';
+    const resource = liveResourceOf(definition, object);
     const owned = await readAllOwned(ref);
-    if (!isObserved(resource, definition)) return { view, owned, live: { resource } };
-    const referred = await readReferences(client, definition, resource);
+    if (!isObserved(view, resource, definition)) return { view, owned, live: { resource } };
+    const referred = await readReferences(client, definition, resource as ResourceOf<AnyKind>);
     const watched = seen === undefined || seen === 'gone' ? undefined : seen.there;
     const its = watched?.filter(({ ownerUid }) => ownerUid === ref.uid);
-    const declared = await readChildren(resource, referred?.objects, its);
+    const declared = await readChildren(resource as ResourceOf<AnyKind>, referred?.objects, its);
     const signal = soon(superseded);
     const live = { resource, referred, ...(declared && { declared }) };
     const facts = { ...UNBOUND, resource, signal, kube: authorsKube({ client, signal }) };
@@ -146,7 +149,7 @@ export function kindReconciler(
   ): Promise<Performed<DefinedObservation>> {
     if (observation === 'gone' || observation.live === undefined) throw notLive(step);
     const { resource, declared } = observation.live;
-    const children = new ChildrenClient(writer, ownerOf(definition, resource));
+    const children = new ChildrenClient(writer, ownerOf(definition, resource as ResourceOf<AnyKind>));
     const end = await children.perform(step, declared as LiveChildren, context.now);
     return { ...end, observation: { ...observation, live: { ...observation.live, declared: end.children } } };
   }
@@ -159,9 +162,10 @@ export function kindReconciler(
     const { uid } = ref;
     const { resourceVersion } = step;
     const isStatus = step.do === 'updateStatus';
+    const metadata = { uid, resourceVersion };
     const sent = isStatus
-      ? { metadata: { uid, resourceVersion }, status: step.status }
-      : { metadata: { uid, resourceVersion, finalizers: step.finalizers } };
+      ? { metadata, status: step.status }
+      : { metadata: { ...metadata, ...changeOfMetadata(step) } };
     const at = { ...ref, type, ...(isStatus && { subresource: 'status' as const }) };
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
     const did = [DID[step.do]];
@@ -169,11 +173,19 @@ export function kindReconciler(
     return { observation: after(observation, written), did, changed };
   }
 
+  function changeOfMetadata(step: Exclude<LibraryStep, { do: 'updateStatus' }>): object {
+    return 'note' in step
+      ? { annotations: { [noteKeyOf(definition)]: step.note } }
+      : { finalizers: step.finalizers };
+  }
+
   /** What the author observes outside is observed anew. */
   function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
     if (before === 'gone' || before.live === undefined || definition.observe !== undefined) return undefined;
-    const resource = resourceOf(type, written);
-    return { ...before, view: definedView(written), live: { ...before.live, resource } };
+    const view = viewOf(definition, written);
+    return (
+      view && { ...before, view, live: { ...before.live, resource: liveResourceOf(definition, written) } }
+    );
   }
 
   async function run(
@@ -258,12 +270,14 @@ const DID = {
   addFinalizer: { did: 'added', what: 'the finalizer' },
   removeFinalizer: { did: 'removed', what: 'the finalizer' },
   updateStatus: { did: 'updated', what: 'the status' },
+  updateState: { did: 'noted', what: 'what was found' },
 } as const;
 
 /** Nothing is asked of outside systems for a resource of which nothing is decided. */
 function isObserved(
-  { isBeingDeleted, invalid, metadata }: ResourceOf<AnyKind>,
+  { finalizers }: DefinedView,
+  { isBeingDeleted, invalid }: LiveResource,
   definition: AnyDefinition,
 ): boolean {
-  return isBeingDeleted ? isHeld(definition, metadata.finalizers) : invalid === undefined;
+  return isBeingDeleted ? isHeld(definition, finalizers) : invalid === undefined;
 }

@@ -5,6 +5,7 @@ import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
 import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { viewedObject } from '../src/controllers/defined/noted.ts';
 import { resourceOf } from '../src/controllers/defined/view.ts';
 import { checked } from './checked.ts';
 
@@ -107,7 +108,7 @@ function parsed(definition: AnyDefinition, given: GivenResource): unknown {
 }
 
 function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
-  return { metadata: object.metadata, view: definition.view?.(object) as unknown };
+  return viewedObject(object, definition.view?.(object));
 }
 
 /** As the API server would have it. */

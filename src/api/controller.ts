@@ -75,7 +75,8 @@ export interface ControllerDefinition<
   readonly for: F;
   /**
    * What the watcher keeps of an object of a type that is not of {@link defineKind}, and what `decide` is asked with: little, since there
-   * may be a hundred thousand of them. What is being deleted, is too.
+   * may be a hundred thousand of them. What is being deleted, is too. Undefined: the object is of no interest. One with our finalizer or
+   * our state is watched all the same, so that what it stands for can be removed.
    */
   view?(object: KubernetesObject): View;
   /**
@@ -92,11 +93,14 @@ export interface ControllerDefinition<
   readonly owns?: readonly OwnedType<Owned>[];
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
   readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
-  /** Kept on the resource until `decide` says that it is released: `example.com/bucket`. Only of a kind. Default: none. */
-  readonly finalizer?: OfKind<F, string>;
-  /** Observes it again and again, for changes that no watch shows: `10m`. From 10 s on. Only of a kind. Default: never. */
-  readonly pollInterval?: OfKind<F, string>;
-  /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. Only of a kind. */
+  /**
+   * Kept on the resource until `decide` answers `next.removeFinalizer`: `example.com/bucket`. On a type that is not of {@link defineKind} it is
+   * added before the first step, and before a rest of a resource of which `observe` or `owned` shows something to remove. Default: none.
+   */
+  readonly finalizer?: string;
+  /** Observes it again and again, for changes that no watch shows: `10m`. From 10 s on. Only with `observe`, or of a kind. Default: never. */
+  readonly pollInterval?: string;
+  /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. */
   observe?(
     context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
   ): Promise<Observed>;
@@ -222,6 +226,10 @@ export function defineController<
     ['it has neither children nor decide']:
       definition.children === undefined && definition.decide === undefined,
     [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
+    [`for ${definition.for.kind} has a selector, which would hide a resource that has its finalizer or its state: use view`]:
+      keepsNote(definition) && isSelected(definition.for),
+    ['pollInterval needs observe']:
+      !isKind(definition.for) && pollInterval !== undefined && !definition.observe,
     [`${definition.for.kind} is not of defineKind, so the controller needs a view of it`]:
       !isKind(definition.for) && definition.view === undefined,
     [`owns of ${unseen?.kind ?? ''} needs a view, which decide is given, or children, which declares it`]:
@@ -243,12 +251,23 @@ export function isKind(type: WatchedType): type is AnyKind {
   return 'manifest' in type;
 }
 
+/** Whether the library has to remember something of a resource whose status is not its own. */
+export function keepsNote(definition: {
+  readonly for: WatchedType;
+  readonly observe?: unknown;
+  readonly finalizer?: unknown;
+}): boolean {
+  return !isKind(definition.for) && (definition.observe !== undefined || definition.finalizer !== undefined);
+}
+
+function isSelected({ fieldSelector, labelSelector }: WatchedType): boolean {
+  return fieldSelector !== undefined || labelSelector !== undefined;
+}
+
 function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
-  const misplaced = isKind(definition.for)
-    ? ['view', 'interruptOn']
-    : ['finalizer', 'references', 'pollInterval', 'observe', 'status', 'children'];
+  const misplaced = isKind(definition.for) ? ['view', 'interruptOn'] : ['references', 'status', 'children'];
   return misplaced.find((member) => member in definition);
 }
 
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-const RESERVED = ['observe', 'addFinalizer', 'removeFinalizer', 'updateStatus'];
+const RESERVED = ['observe', 'addFinalizer', 'removeFinalizer', 'updateStatus', 'updateState'];

@@ -19,6 +19,7 @@ export interface WatchedType extends ResourceType {
 export interface ViewedObject<View> {
   readonly metadata: Identity;
   readonly view: View;
+  readonly isBeingDeleted: boolean;
 }
 
 /** Where an object is. A cluster-scoped one has no namespace. */

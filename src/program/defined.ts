@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import { definedReconciler } from '../../activities/defined.ts';
-import { isKind } from '../api/controller.ts';
+import { isKind, keepsNote } from '../api/controller.ts';
 import type { WatchedType } from '../api/watched.ts';
 import { optionsOfController } from '../config/controller-options.ts';
 import { bound, OutsideNotAsked } from '../controllers/defined/bound.ts';
 import { definedController } from '../controllers/defined/controller.ts';
+import { noteKeyOf } from '../controllers/defined/noted.ts';
 import type { AnyDefinition } from '../controllers/defined/definition.ts';
 import type { ControllerOptions, ProgramController } from './program.ts';
 
@@ -29,6 +30,7 @@ type ClientsFor = (options: unknown) => unknown;
 
 function programController(definition: AnyDefinition, clients: ClientsFor): ProgramController {
   const { name } = definition;
+  if (keepsNote(definition)) noteKeyOf(definition);
   const type = definition.for as WatchedType;
   const boundTo = (all: ControllerOptions) => {
     const options = optionsOfController(all, name);

@@ -203,9 +203,13 @@ describe('a resource', () => {
 describe('a controller of a type that is not of defineKind', () => {
   it.each([
     ['has no view', { view: undefined }, 'Pod is not of defineKind, so the controller needs a view of it'],
-    ['has a finalizer', { finalizer: 'example.com/x' }, 'finalizer cannot be used for Pod'],
     ['has an owned type without a view', { owns: [SECRETS] }, 'owns of Secret needs a view'],
-    ['observes', { observe: () => Promise.resolve() }, 'observe cannot be used for Pod'],
+    ['has a status', { status: () => ({}) }, 'status cannot be used for Pod'],
+    [
+      'observes, and selects by labels',
+      { for: { ...PODS, labelSelector: 'a=b' }, observe: () => Promise.resolve() },
+      'for Pod has a selector, which would hide a resource',
+    ],
   ])('that %s is refused at once', (_, wrong, words) => {
     expect(() => defineController({ ...aGreeter({}), ...wrong } as AnyDefinition)).toThrow(words);
   });

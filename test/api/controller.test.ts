@@ -299,10 +299,9 @@ it('the types know the steps and their data', () => {
     },
   });
   const ofPods = { name: 'pods', for: PODS, view: () => 'seen', decide: () => AS_WANTED };
-  // @ts-expect-error -- a built-in type has no finalizer of ours
-  expect(() => defineController({ ...ofPods, finalizer: 'example.com/pods' })).toThrow('finalizer cannot');
-  // @ts-expect-error -- it has watches for what changes
-  expect(() => defineController({ ...ofPods, pollInterval: '10m' })).toThrow('pollInterval cannot');
+  // @ts-expect-error -- the status of a built-in type is not ours
+  expect(() => defineController({ ...ofPods, status: () => ({}) })).toThrow('status cannot');
+  expect(() => defineController({ ...ofPods, pollInterval: '10m' })).toThrow('pollInterval needs observe');
   const object = { ...aBucket({}), spec: { brightness: 3 } };
   const live = { resource: resourceOf(Lamp, object), observed: { brightness: 5 } };
   const decision = decideDefined(lamp, { view: definedView(object), live }, NOW_MS);

@@ -84,7 +84,7 @@ describe('a namespace', () => {
     ],
   ])('%s', (_, namespace, options, state) => {
     const controller = viewedController(namespaceRoleBinding(options));
-    expect(controller.primary.view({ metadata: namespace })).toEqual({ view: state });
+    expect(controller.primary.view({ metadata: namespace })).toMatchObject({ view: state });
   });
 });
 
@@ -163,7 +163,10 @@ describe('what is done', () => {
     if (state === 'gone') return controller.decide('gone', 0);
     const view = binding && { uid: 'uid-2', resourceVersion: '8', state: binding, role: 'ClusterRole admin' };
     const owned = view === undefined ? [] : [{ uid: 'uid-2', view }];
-    return controller.decide(controller.observation({ view: state }, owned, aNamespace()), 0);
+    return controller.decide(
+      controller.observation({ view: state, isBeingDeleted: false }, owned, aNamespace()),
+      0,
+    );
   };
   const decisions = (state: NamespaceState | 'gone') => ({
     'no binding': decide(state).do,
@@ -244,6 +247,7 @@ describe('what the watcher keeps', () => {
   it('of a namespace is whether it is selected', () => {
     expect(controller.primary.view({ metadata: aNamespace({ labels: { team: 'a' } }) })).toEqual({
       view: 'selected',
+      isBeingDeleted: false,
     });
   });
 
@@ -265,7 +269,7 @@ describe('what the watcher keeps', () => {
 
   it('is news to an open run where the namespace is selected or not', () => {
     const inputsOf = (view: NamespaceState) =>
-      controller.inputs?.(controller.observation({ view }, [], aNamespace()));
+      controller.inputs?.(controller.observation({ view, isBeingDeleted: false }, [], aNamespace()));
     expect([inputsOf('selected'), inputsOf('unselected')]).toEqual([
       ['namespace selected'],
       ['namespace unselected'],

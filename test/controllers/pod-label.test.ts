@@ -47,7 +47,10 @@ describe('the label of a Pod', () => {
     ['is left alone where the Pod is being deleted', aPod({ ...annotated('true'), ...deleting }), 'gone'],
     ['is left in place where the Pod is being deleted', aPod({ ...labelled('web'), ...deleting }), 'gone'],
   ])('%s', (_, pod, state) => {
-    expect(controller.primary.view({ metadata: pod })).toEqual({ view: state });
+    expect(controller.primary.view({ metadata: pod })).toEqual({
+      view: state,
+      isBeingDeleted: pod.deletionTimestamp !== undefined,
+    });
   });
 });
 
@@ -91,7 +94,7 @@ describe('the decision', () => {
 describe('what the watcher keeps of a Pod', () => {
   it('is what a decision needs: neither labels nor annotations, nor its name', () => {
     const pod = aPod({ ...annotated('true'), labels: { secret: 'of somebody' } });
-    expect(controller.primary.view({ metadata: pod })).toEqual({ view: 'missing' });
+    expect(controller.primary.view({ metadata: pod })).toEqual({ view: 'missing', isBeingDeleted: false });
   });
 
   it('is read as metadata alone, and finished Pods are left out by the server', () => {

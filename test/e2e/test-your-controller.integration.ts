@@ -27,19 +27,22 @@ describe('the test of the example bucket, on the packed package', () => {
 });
 
 /** Each starts one more stack, in a process of its own. */
-describe.each(['bucket', 'website'])('the test of the example %s on real servers', (example) => {
-  it('passes, and says what is wrong where something is', async () => {
-    const author = await Author.begin(example);
-    try {
-      await author.node('src/main.ts', 'generate');
-      if (example === 'bucket') await author.write('test/told.stack.ts', TOLD);
-      const said = await author.node('--test', '--test-isolation=none', 'test/*.stack.ts');
-      expect(said).toMatch(/fail 0\n/);
-    } finally {
-      await rm(author.directory, { recursive: true });
-    }
-  });
-});
+describe.each(['bucket', 'website', 'service-dns'])(
+  'the test of the example %s on real servers',
+  (example) => {
+    it('passes, and says what is wrong where something is', async () => {
+      const author = await Author.begin(example);
+      try {
+        await author.node('src/main.ts', 'generate');
+        if (example === 'bucket') await author.write('test/told.stack.ts', TOLD);
+        const said = await author.node('--test', '--test-isolation=none', 'test/*.stack.ts');
+        expect(said).toMatch(/fail 0\n/);
+      } finally {
+        await rm(author.directory, { recursive: true });
+      }
+    });
+  },
+);
 
 const TOLD = `
 import assert from 'node:assert/strict';

@@ -28,6 +28,11 @@ export function controlOf({ metadata }: KubernetesObject): Control | undefined {
   return isAsked ? controlIn(metadata, annotations) : undefined;
 }
 
+/** Of any other resource. */
+export function controlWithoutStatusOf({ metadata }: KubernetesObject): Control {
+  return controlIn(metadata, metadata.annotations ?? {});
+}
+
 /** Of a resource whose status is ours. */
 export function controlWithStatusOf({ metadata, ...rest }: KubernetesObject): Control {
   return {

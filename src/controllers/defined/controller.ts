@@ -12,15 +12,23 @@ import {
   namesOf,
   stepsOf,
   summariesOf,
+  UNBOUND,
   type AnyDefinition,
 } from './definition.ts';
-import { LIBRARY_STEPS, type DefinedObservation, type DefinedStep } from './observation.ts';
+import {
+  LIBRARY_STEPS,
+  type DefinedObservation,
+  type DefinedStep,
+  type LiveResource,
+} from './observation.ts';
 import { ownedPermissions, ownedState, ownedTypes, watchedOwned } from './owned.ts';
 import { referencePermissions, referencesView, watchedReferences } from './references.ts';
+import { keepsNote } from '../../api/controller.ts';
+import { notedView, viewedObject } from './noted.ts';
 import { definedView, resourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { viewedController, type OwnedView } from './viewed.ts';
+import { viewedController, watchOf, type OwnedView } from './viewed.ts';
 import { isSettled, isStalled } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
@@ -28,23 +36,26 @@ const SHOWN_MAX = 100;
 
 /** The pure half of a controller that an author has defined. */
 export function definedController(definition: AnyDefinition): Controller {
-  return isKind(definition.for as WatchedType) ? kindController(definition) : viewedController(definition);
+  return remembers(definition) ? kindController(definition) : viewedController(definition);
 }
 
 export type KindController = Controller<DefinedView, ChildView | OwnedView, DefinedObservation, DefinedStep>;
 
-/** Of a kind of `defineKind`. */
+/** Of a kind of `defineKind`, whose status says what was done; or of another type, where an annotation does. */
 export function kindController(definition: AnyDefinition): KindController {
   const { finalizer, permissions = [] } = definition;
-  const type = definition.for as AnyKind;
+  const type = definition.for as WatchedType;
   const isOwning = ownedTypes(definition).length > 0;
   return {
     ...namesOf(definition),
     words: wordsOf(definition),
     steps: { ...summariesOf(definition), ...childSummaries(definition), ...LIBRARY_STEPS },
     primary: {
-      type,
-      view: (object) => withDeclared(polled(definedView(object), definition), definition, object),
+      ...(isKind(type) ? { type } : watchOf(type)),
+      view: (object) => {
+        const view = viewOf(definition, object);
+        return view && withDeclared(polled(view, definition), definition, object);
+      },
     },
     children: [...watchedChildren(definition), ...watchedOwned(definition)],
     references: watchedReferences(definition),
@@ -64,6 +75,7 @@ export function kindController(definition: AnyDefinition): KindController {
       ...(definition.children === undefined ? [] : childrenNews(observation)),
       ...referencesNews(observation),
       ...ownedNews(observation),
+      ...viewNews(definition, observation),
     ],
     decide: (...asked) => decideDefined(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
@@ -78,8 +90,8 @@ export function kindController(definition: AnyDefinition): KindController {
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
-      allow(type, finalizer === undefined ? ['get'] : ['get', 'patch']),
-      allow(type, ['patch'], { subresource: 'status' }),
+      allow(type, finalizer === undefined && isKind(type) ? ['get'] : ['get', 'patch']),
+      ...(isKind(type) ? [allow(type, ['patch'], { subresource: 'status' })] : []),
       ...childPermissions(definition),
       ...ownedPermissions(definition),
       ...referencePermissions(definition),
@@ -87,6 +99,22 @@ export function kindController(definition: AnyDefinition): KindController {
       ...permissions,
     ],
   };
+}
+
+/** Whether the library has a place to remember what was done: the status, or an annotation. */
+function remembers(definition: AnyDefinition): boolean {
+  return isKind(definition.for as WatchedType) || keepsNote(definition);
+}
+
+/** As decisions and steps have it. */
+export function liveResourceOf(definition: AnyDefinition, object: KubernetesObject): LiveResource {
+  const type = definition.for as WatchedType;
+  return isKind(type) ? resourceOf(type, object) : viewedObject(object, definition.view?.(object));
+}
+
+/** Undefined: it is of no interest. */
+export function viewOf(definition: AnyDefinition, object: KubernetesObject): DefinedView | undefined {
+  return isKind(definition.for as WatchedType) ? definedView(object) : notedView(definition, object);
 }
 
 /** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */
@@ -119,6 +147,16 @@ function ownedNews(observation: DefinedObservation): readonly string[] {
   return [`owns ${observation.owned.digest}`];
 }
 
+/** What is new of a type that may have no generation. */
+function viewNews(definition: AnyDefinition, observation: DefinedObservation): readonly string[] {
+  if (observation === 'gone' || observation.view.seen === undefined) return [];
+  const { seen, isBeingDeleted, ...identity } = observation.view;
+  if (definition.interruptOn === undefined) return [`view ${seen.digest}`];
+  const { name, namespace, uid, resourceVersion } = identity;
+  const resource = { metadata: { name, namespace, uid, resourceVersion }, view: seen.view, isBeingDeleted };
+  return definition.interruptOn({ ...UNBOUND, resource, owned: observation.owned?.views ?? [] });
+}
+
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
 function childrenNews(observation: DefinedObservation): readonly string[] {
   if (observation === 'gone' || !isStalled(observation.view)) return [];
@@ -136,7 +174,8 @@ function polled(view: DefinedView, { pollInterval }: AnyDefinition): DefinedView
   return pollInterval === undefined ? view : { ...view, control: { pollInterval, ...view.control } };
 }
 
-function wordsOf({ for: type, messages }: AnyDefinition): ControllerMessages<DefinedObservation> {
+function wordsOf(definition: AnyDefinition): ControllerMessages<DefinedObservation> {
+  const { messages } = definition;
   if (messages === undefined)
     return {
       desired: ({ object }) => truncate(JSON.stringify(object['spec'] ?? {}), SHOWN_MAX),
@@ -144,7 +183,7 @@ function wordsOf({ for: type, messages }: AnyDefinition): ControllerMessages<Def
     };
   const subjectOf = ({ object, observation }: MessageInput<DefinedObservation>) => ({
     object,
-    resource: resourceOf(type as AnyKind, object),
+    resource: liveResourceOf(definition, object),
     owned: observation === 'gone' ? [] : (observation.owned?.views ?? []),
   });
   return {

@@ -1,15 +1,15 @@
-import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import { keepsNote, type AnyKind } from '../../api/controller.ts';
 import type { Decision } from '../../api/next.ts';
 import type { DecisionContext } from '../../api/step.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, isStep, reasonOf, stalled, waitFor, type Rest } from '../../contract/decision.ts';
 import { waitingFor } from '../../contract/sentences.ts';
-import { conditionsAfter, rfc3339, withReconciling } from '../condition.ts';
+import { conditionsAfter, rfc3339, withReconciling, type Finding } from '../condition.ts';
 import { canonicalText, fieldsOf, type Fields } from '../fields.ts';
 import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
 import { isExternal, isHeld, nextOf, restFor, stepFor, UNBOUND, type AnyDefinition } from './definition.ts';
-import { digestFinding, OWNED, REFERENCES } from './digested.ts';
+import { digestFinding, OWNED, REFERENCES, VIEW } from './digested.ts';
 import { findingsOf, invalidSpecCause, type ReportedRest } from './findings.ts';
 import type {
   DefinedDecision,
@@ -17,8 +17,10 @@ import type {
   DefinedStep,
   LibraryStep,
   LiveReads,
+  LiveResource,
   StatusPatch,
 } from './observation.ts';
+import { noteOf } from './noted.ts';
 import type { OwnedState } from './owned.ts';
 import type { DefinedView } from './view.ts';
 import { decideWatched, isSettled } from './watched.ts';
@@ -33,7 +35,10 @@ export function decideDefined(
   nowMs: number,
   circumstances?: Circumstances,
 ): DefinedDecision {
-  if (observation === 'gone') return converged('the resource is gone');
+  if (observation === 'gone')
+    return converged(
+      keepsNote(definition) ? 'the resource is gone, or no longer of interest' : 'the resource is gone',
+    );
   const { view, live, owned } = observation;
   if (view.isBeingDeleted && !isHeld(definition, view.finalizers))
     return converged('the resource is being deleted');
@@ -64,16 +69,24 @@ class Deciding {
   decide(): DefinedDecision {
     const { view, live } = this.#at;
     const { finalizer } = this.#definition;
+    if (view.seen?.view === undefined && view.seen?.isMarked === false)
+      return converged('it is of no interest to this controller');
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(stalled(invalidSpecCause(view, live.resource.invalid)));
     if (live.unobserved !== undefined) return this.#rest(unobservedRest(live.unobserved));
-    if (finalizer !== undefined && !isHeld(this.#definition, view.finalizers))
-      return this.#withFinalizers(
-        'addFinalizer',
-        [...view.finalizers, finalizer],
-        'what it stands for has to be removed with it',
-      );
-    return this.#decideChildren();
+    // Of a type that is not ours, only a resource of which something is there has to be kept.
+    const isNeeded = finalizer !== undefined && view.seen === undefined;
+    return (isNeeded ? this.#finalizerStep() : undefined) ?? this.#decideChildren();
+  }
+
+  /** Undefined: it has it, or is to have none. */
+  #finalizerStep(): DefinedStep | undefined {
+    const { view } = this.#at;
+    const { finalizer } = this.#definition;
+    if (finalizer === undefined || view.isBeingDeleted || isHeld(this.#definition, view.finalizers))
+      return undefined;
+    const because = 'what it stands for has to be removed with it';
+    return this.#withFinalizers('addFinalizer', [...view.finalizers, finalizer], because);
   }
 
   /** Those elsewhere go with the resource, the others after it. */
@@ -111,7 +124,7 @@ class Deciding {
     return outcome.is === 'converged' && notReady !== undefined ? this.#rest(notReady) : this.#take(outcome);
   }
 
-  #facts(): DecisionContext<ResourceOf<AnyKind>, unknown, unknown> {
+  #facts(): DecisionContext<LiveResource, unknown, unknown> {
     const { live, owned, nowMs } = this.#at;
     const { resource, observed } = live;
     return { ...UNBOUND, resource, owned: owned?.views ?? [], observed, nowMs };
@@ -122,7 +135,9 @@ class Deciding {
       case 'step': {
         const { step, because } = outcome;
         const { view, live } = this.#at;
-        const isNews = isExternal(this.#definition, step) && isSettled(view);
+        const kept = this.#finalizerStep();
+        if (kept !== undefined) return kept;
+        const isNews = isExternal(this.#definition, step) && (isSettled(view) || isUnmarked(view));
         const isTold = isNews || live.refused !== undefined;
         const report = isTold ? this.#statusStep(announced(step, because, live.refused)) : undefined;
         return report ?? stepFor({ definition: this.#definition, facts: this.#facts() }, outcome);
@@ -132,10 +147,10 @@ class Deciding {
       case 'removeFinalizer':
         return this.#release(outcome.because);
       case 'converged':
-        return this.#awaitUnknown() ?? this.#rest(restFor(outcome));
+        return this.#awaitUnknown() ?? this.#keptRest(restFor(outcome));
       case 'wait':
       case 'stalled':
-        return this.#rest(restFor(outcome));
+        return this.#keptRest(restFor(outcome));
     }
   }
 
@@ -143,6 +158,8 @@ class Deciding {
   #record({ because, status: recorded }: Decision & { is: 'record' }): LibraryStep {
     const { name } = this.#definition;
     const { resource } = this.#at.live;
+    if (this.#at.view.seen !== undefined)
+      throw new Error(`controller ${name} answers next.record, which is only for a kind of defineKind`);
     if (sameFields(recorded, resource.status))
       throw new Error(`controller ${name} records what the status says already: ${because}`);
     const status = { ...resource.status, ...recorded };
@@ -166,10 +183,12 @@ class Deciding {
   #release(because: string): DefinedDecision {
     const { view } = this.#at;
     const { finalizer, name } = this.#definition;
-    if (!view.isBeingDeleted || finalizer === undefined)
+    const mayRelease = view.isBeingDeleted || view.seen !== undefined;
+    if (!mayRelease || finalizer === undefined)
       throw new Error(
         `controller ${name} releases a resource that is not being deleted, or has no finalizer`,
       );
+    if (!isHeld(this.#definition, view.finalizers)) return this.#rest(converged(because));
     const others = view.finalizers.filter((each) => each !== finalizer);
     return this.#awaitUnknown() ?? this.#withFinalizers('removeFinalizer', others, because);
   }
@@ -182,6 +201,13 @@ class Deciding {
     return { do: step, because, finalizers, resourceVersion: this.#at.view.resourceVersion };
   }
 
+  /** Where there is something to remove, the resource is kept. */
+  #keptRest(rest: Rest): DefinedDecision {
+    const { live, owned } = this.#at;
+    const isAnythingThere = isThere(live.observed) || (owned?.views.length ?? 0) > 0;
+    return (isAnythingThere ? this.#finalizerStep() : undefined) ?? this.#rest(rest);
+  }
+
   /** The status says it first. */
   #rest(rest: Rest): DefinedDecision {
     return this.#statusStep(rest) ?? rest;
@@ -189,24 +215,46 @@ class Deciding {
 
   /** Undefined where the status says it already. */
   #statusStep(reported: ReportedRest): LibraryStep | undefined {
+    if (this.#at.view.seen !== undefined) return this.#noteStep(reported);
     const status = this.#statusOf(reported);
     if (status === undefined) return undefined;
     const because = `the status has to say: ${'for' in reported ? waitingFor(reported.for) : reasonOf(reported)}`;
     return { do: 'updateStatus', because, status, resourceVersion: this.#at.view.resourceVersion };
   }
 
-  /** @param recorded fields that differ from what is there */
-  #statusOf(reported: ReportedRest, recorded: object = {}): StatusPatch | undefined {
-    const { view, live, owned, nowMs } = this.#at;
-    const { generation } = view;
+  /** Undefined where the annotation says it already. */
+  #noteStep(reported: ReportedRest): LibraryStep | undefined {
+    const { view, nowMs } = this.#at;
+    const { resourceVersion, uid, conditions: before } = view;
+    const words = 'for' in reported ? waitingFor(reported.for) : reasonOf(reported);
+    const step = { do: 'updateState', because: `to be remembered: ${words}`, resourceVersion } as const;
+    if (view.seen?.view === undefined && !isHeld(this.#definition, view.finalizers))
+      return view.seen?.isMarked ? { ...step, note: null } : undefined;
+    const conditions = conditionsAfter(before, this.#found(reported), { generation: 0, now: rfc3339(nowMs) });
+    return canonicalText(conditions) === canonicalText(before)
+      ? undefined
+      : { ...step, note: noteOf(uid, conditions) };
+  }
+
+  #found(reported: ReportedRest): readonly Finding[] {
+    const { view, live, owned } = this.#at;
     const { ready, stall, isOver } = findingsOf(reported);
     const isKnown = live.unobserved === undefined;
-    const found = [
+    return [
       ...withReconciling(ready, stall, isOver),
+      ...(isKnown ? digestFinding(VIEW, view.seen?.digest, view.conditions) : []),
       ...(isKnown ? digestFinding(REFERENCES, live.referred?.digest, view.conditions) : []),
       ...(isKnown ? digestFinding(OWNED, owned?.digest, view.conditions) : []),
     ];
-    const conditions = conditionsAfter(view.conditions, found, { generation, now: rfc3339(nowMs) });
+  }
+
+  /** @param recorded fields that differ from what is there */
+  #statusOf(reported: ReportedRest, recorded: object = {}): StatusPatch | undefined {
+    const { view, live, nowMs } = this.#at;
+    const { generation } = view;
+    const isKnown = live.unobserved === undefined;
+    const now = rfc3339(nowMs);
+    const conditions = conditionsAfter(view.conditions, this.#found(reported), { generation, now });
     const own = isKnown && live.resource.invalid === undefined ? this.#ownStatus() : {};
     const patch = { ...own, ...recorded, conditions, observedGeneration: generation };
     const before: Fields = {
@@ -229,6 +277,16 @@ class Deciding {
       Object.keys(kind.status.shape).map((field) => [field, fieldsOf(own)[field] ?? null]),
     );
   }
+}
+
+/** Without a note, nobody would remember what may come of a step once the finalizer is taken away by hand. */
+function isUnmarked({ seen, observedGeneration }: DefinedView): boolean {
+  return seen !== undefined && observedGeneration === undefined;
+}
+
+/** Whether `observe` has found anything. */
+function isThere(observed: unknown): boolean {
+  return Array.isArray(observed) ? observed.length > 0 : observed !== undefined && observed !== null;
 }
 
 function sameFields(some: object, all: unknown): boolean {

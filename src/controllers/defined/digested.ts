@@ -12,6 +12,7 @@ export const REFERENCES: Digested = {
   type: 'ReferencesObserved',
   message: 'what it refers to is as it was observed',
 };
+export const VIEW: Digested = { type: 'ViewObserved', message: 'its view is as it was observed' };
 export const OWNED: Digested = {
   type: 'OwnedObserved',
   message: 'what belongs to it is as it was observed',

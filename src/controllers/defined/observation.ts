@@ -1,5 +1,6 @@
-import type { AnyKind, ResourceOf } from '../../api/controller.ts';
 import type { Decision } from '../../api/next.ts';
+import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import type { ViewedObject } from '../../api/watched.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { ReferredState } from '../../contract/controller.ts';
 import type { NextStep, Step } from '../../contract/decision.ts';
@@ -30,7 +31,7 @@ export interface SeenResource {
 
 /** What only a step reads. */
 export interface LiveReads {
-  readonly resource: ResourceOf<AnyKind>;
+  readonly resource: LiveResource;
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
@@ -43,6 +44,11 @@ export interface LiveReads {
   readonly referred?: ReferredState | undefined;
 }
 
+/** Of a kind the whole of it, of any other type its view. */
+export type LiveResource = ResourceOf<AnyKind> | (ViewedObject<unknown> & Absent);
+
+type Absent = Readonly<Partial<Record<'spec' | 'status' | 'invalid', undefined>>>;
+
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
 
 /** The library's own steps. */
@@ -50,6 +56,12 @@ export type LibraryStep =
   | (Step & {
       readonly do: 'addFinalizer' | 'removeFinalizer';
       readonly finalizers: readonly string[];
+      readonly resourceVersion: string;
+    })
+  | (Step & {
+      readonly do: 'updateState';
+      /** Null: it is removed. */
+      readonly note: string | null;
       readonly resourceVersion: string;
     })
   | (Step & { readonly do: 'updateStatus'; readonly status: StatusPatch; readonly resourceVersion: string });
@@ -63,6 +75,7 @@ export type StatusPatch = Fields & {
 export const LIBRARY_STEPS = {
   addFinalizer: 'keep the resource until what it stands for is removed',
   updateStatus: 'update the status',
+  updateState: 'note what was found',
   removeFinalizer: 'allow the resource to be deleted',
 } as const;
 

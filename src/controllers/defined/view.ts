@@ -23,6 +23,17 @@ export interface DefinedView {
   readonly declares?: Declares | undefined;
   /** By type. Absent: it refers to nothing, or cannot tell. */
   readonly refers?: readonly References[] | undefined;
+  /** Of a type that is not of `defineKind`. */
+  readonly seen?: SeenView;
+}
+
+/** What the author's `view` shows of a resource. */
+export interface SeenView {
+  readonly view: unknown;
+  /** Of that, and of whether our finalizer is there. */
+  readonly digest: string;
+  /** It has our finalizer, or our state. */
+  readonly isMarked: boolean;
 }
 
 export function definedView(object: KubernetesObject): DefinedView {

@@ -31,6 +31,7 @@ import {
 /** What the watcher keeps of a resource. */
 export interface Seen {
   readonly view: unknown;
+  readonly isBeingDeleted: boolean;
   /** Only where an annotation asks for something. */
   readonly control?: Control;
 }
@@ -93,7 +94,7 @@ export function ownedPermission(owned: OwnedType<unknown>): PolicyRule {
   return allow(owned, [owned.nameFor === undefined || isListed(owned) ? 'list' : 'get']);
 }
 
-function watchOf(type: WatchedType) {
+export function watchOf(type: WatchedType) {
   const { metadataOnly, fieldSelector, labelSelector } = type;
   return {
     type,
@@ -150,18 +151,19 @@ export function ownedView(owned: OwnedType<unknown>, object: KubernetesObject): 
 
 function seenIn(definition: AnyDefinition, object: KubernetesObject): Seen {
   const control = controlOf(object);
-  return { view: definition.view?.(object) as unknown, ...(control && { control }) };
+  const isBeingDeleted = object.metadata.deletionTimestamp !== undefined;
+  return { view: definition.view?.(object) as unknown, isBeingDeleted, ...(control && { control }) };
 }
 
 function observation(
-  { view, control }: Seen,
+  { view, isBeingDeleted, control }: Seen,
   owned: readonly OwnedView[],
   identity: Identity,
 ): ViewedResource {
   const { uid, name, resourceVersion, namespace } = identity;
   const metadata = { uid, name, resourceVersion, ...(namespace !== undefined && { namespace }) };
   return {
-    resource: { metadata, view },
+    resource: { metadata, view, isBeingDeleted },
     owned: belongingTo(uid, owned),
     ...(control && { control }),
   };

@@ -4,7 +4,7 @@ import type { Condition } from '../condition.ts';
 import { decideChildren, NOT_READY } from './children/decide.ts';
 import type { Wanted } from './children/wanted.ts';
 import { isHeld, type AnyDefinition } from './definition.ts';
-import { isOther, OWNED, REFERENCES } from './digested.ts';
+import { isOther, OWNED, REFERENCES, VIEW } from './digested.ts';
 import { findingsOf } from './findings.ts';
 import type { DefinedDecision, SeenResource } from './observation.ts';
 import type { DefinedView } from './view.ts';
@@ -16,7 +16,9 @@ import type { DefinedView } from './view.ts';
 export function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
   const { view } = seen;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
-  if (definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
+  if (view.seen && isOther(VIEW, view.seen.digest, view.conditions))
+    return { do: 'observe', because: 'what the watch shows of it has changed' };
+  if (!view.seen && definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
     return { do: 'observe', because: 'the resource has no finalizer yet' };
   if (view.refers && seen.referred && isOther(REFERENCES, seen.referred, view.conditions))
     return { do: 'observe', because: 'what it refers to has changed' };
