@@ -1,8 +1,10 @@
 import type { ConnectionOptions } from '@temporalio/client';
 import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { proxyFor } from '../proxies.ts';
-import { firstLineOf } from './readable.ts';
+import { firstLineOf, whyUnreadable } from './readable.ts';
 import { boolean, readableFile } from './values.ts';
 
 export interface TemporalTarget {
@@ -30,7 +32,7 @@ export function temporalIsGiven(env: NodeJS.ProcessEnv): boolean {
  * Source: https://docs.temporal.io/references/client-environment-configuration
  */
 export function temporalFrom(env: NodeJS.ProcessEnv, report: (problem: string) => void): TemporalTarget {
-  const given = nonEmpty(env);
+  const given = withCredentials(nonEmpty(env), report);
   const before = problemsBeforeLoading(given);
   if (before.length > 0) {
     before.forEach(report);
@@ -120,6 +122,35 @@ export function clientConnection({
       ...(username !== undefined && { 'grpc.http_connect_creds': `${username}:${password ?? ''}` }),
     },
   };
+}
+
+const CREDENTIALS_DIR = 'TEMPORAL_CREDENTIALS_DIR';
+/** The files of that folder, by the library's variables. Any of them may be missing. */
+const CREDENTIALS = {
+  TEMPORAL_API_KEY: 'api-key',
+  TEMPORAL_TLS_CLIENT_CERT_DATA: 'tls.crt',
+  TEMPORAL_TLS_CLIENT_KEY_DATA: 'tls.key',
+  TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'ca.crt',
+};
+
+/** With what a mounted Secret has. The environment of a process never changes, while such files follow their Secret. */
+function withCredentials(
+  env: Record<string, string>,
+  report: (problem: string) => void,
+): Record<string, string> {
+  const dir = env[CREDENTIALS_DIR];
+  if (dir === undefined) return env;
+  try {
+    const names = readdirSync(dir);
+    const found = Object.entries(CREDENTIALS).flatMap(([variable, name]) => {
+      const content = names.includes(name) ? readFileSync(join(dir, name), 'utf8').trim() : '';
+      return content === '' ? [] : [[variable, content] as const];
+    });
+    return { ...Object.fromEntries(found), ...env };
+  } catch (error) {
+    report(`${CREDENTIALS_DIR} "${dir}" cannot be read: ${whyUnreadable(error)}; mount the Secret there`);
+    return env;
+  }
 }
 
 /** What the library silently misreads: TEMPORAL_TLS=yes is "no" to it, a missing file an empty one. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { aFile, configOf, problemsOf } from '../support/configs.ts';
+import { aFile, aFolder, configOf, problemsOf } from '../support/configs.ts';
 
 describe('Temporal is configured by its own environment', () => {
   it('address, namespace and API key', async () => {
@@ -28,6 +28,17 @@ describe('Temporal is configured by its own environment', () => {
       serverNameOverride: 'server',
       clientCertPair: { crt: new Uint8Array(Buffer.from('cert')), key: new Uint8Array(Buffer.from('key')) },
     });
+  });
+
+  it('a folder with what a mounted Secret has, over which variables win', async () => {
+    const TEMPORAL_CREDENTIALS_DIR = aFolder({ 'api-key': 'key\n', 'ca.crt': 'authority', other: 'thing' });
+    const optionsFor = async (env: Record<string, string>) =>
+      (await configOf({ env: { TEMPORAL_CREDENTIALS_DIR, ...env } })).temporal.connect.connectionOptions;
+    const serverRootCACertificate = new Uint8Array(Buffer.from('authority'));
+    expect(await optionsFor({})).toMatchObject({ apiKey: 'key', tls: { serverRootCACertificate } });
+    expect(await optionsFor({ TEMPORAL_API_KEY: 'given' })).toMatchObject({ apiKey: 'given' });
+    const nothing = await optionsFor({ TEMPORAL_CREDENTIALS_DIR: aFolder({}) });
+    expect(nothing).toEqual((await configOf({ env: {} })).temporal.connect.connectionOptions);
   });
 
   it('the proxy on the way to it', async () => {
@@ -65,6 +76,10 @@ describe('Temporal is configured by its own environment', () => {
     [
       { TEMPORAL_CONFIG_FILE: '/nowhere/t' },
       'TEMPORAL_CONFIG_FILE "/nowhere/t" cannot be read: no such file or directory; specify a readable file',
+    ],
+    [
+      { TEMPORAL_CREDENTIALS_DIR: '/nowhere' },
+      'TEMPORAL_CREDENTIALS_DIR "/nowhere" cannot be read: no such file or directory; mount the Secret there',
     ],
     [
       { TEMPORAL_TLS_CLIENT_CERT_DATA: 'cert' },

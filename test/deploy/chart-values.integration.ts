@@ -180,19 +180,24 @@ const RENDERED: readonly Rendered[] = [
         {
           env: including(
             { name: 'DURABLE_OPERATOR_PAYLOAD_KEYS', value: '/etc/durable-operator/payload-keys/keys' },
-            { name: 'TEMPORAL_API_KEY', valueFrom: { secretKeyRef: { name: 'api', key: 'api-key' } } },
+            { name: 'TEMPORAL_CREDENTIALS_DIR', value: '/etc/durable-operator/temporal-api-key' },
             { name: 'TEMPORAL_TLS_CLIENT_CERT_PATH', value: '/etc/durable-operator/temporal-tls/tls.crt' },
             { name: 'TEMPORAL_TLS_CLIENT_KEY_PATH', value: '/etc/durable-operator/temporal-tls/tls.key' },
           ),
           volumeMounts: including(
             expect.objectContaining({ mountPath: '/etc/durable-operator/payload-keys' }),
             expect.objectContaining({ mountPath: '/etc/durable-operator/temporal-tls' }),
+            expect.objectContaining({ mountPath: '/etc/durable-operator/temporal-api-key' }),
           ),
         },
       ],
       volumes: including(
         { name: 'payload-keys', secret: { secretName: 'keys' } },
         { name: 'temporal-tls', secret: { secretName: 'tls' } },
+        {
+          name: 'temporal-api-key',
+          secret: { secretName: 'api', items: [{ key: 'api-key', path: 'api-key' }] },
+        },
       ),
     }),
   },

@@ -117,6 +117,29 @@ describe('generate', () => {
     },
   );
 
+  it('mounts the Secret for Temporal, so that a process notices what is new in it', async () => {
+    await generate();
+    const [deployment] = parseAllDocuments(await textOf('install.yaml'))
+      .map((each) => fieldsOf(each.toJS()))
+      .filter(({ kind }) => kind === 'Deployment');
+    const folder = '/etc/operator/temporal';
+    expect(deployment).toMatchObject({
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              {
+                env: expect.arrayContaining([{ name: 'TEMPORAL_CREDENTIALS_DIR', value: folder }]) as unknown,
+                volumeMounts: [{ name: 'temporal', mountPath: folder, readOnly: true }],
+              },
+            ],
+            volumes: [{ name: 'temporal', secret: { secretName: 'shop-operator-temporal', optional: true } }],
+          },
+        },
+      },
+    });
+  });
+
   it('wants a version', async () => {
     await writeFile(join(project, 'package.json'), '{}');
     await expect(generate()).rejects.toThrow('has no version');

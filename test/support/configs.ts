@@ -17,6 +17,13 @@ export function aFile(text: string): string {
   return path;
 }
 
+/** @param files their texts, by their names */
+export function aFolder(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(directory, 'folder-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
 export interface Sample {
   readonly name: string;
   readonly text: string;

@@ -54,6 +54,11 @@ spec:
           args: {{- include "operator.args" $ | nindent 12 }}
           env:
             {{- include "operator.temporalEnv" . | nindent 12 }}
+            {{- if .Values.temporal.apiKeySecret }}
+            {{- /* A variable would keep the key of the start. */}}
+            - name: TEMPORAL_CREDENTIALS_DIR
+              value: /etc/durable-operator/temporal-api-key
+            {{- end }}
             {{- if .Values.payloadKeysSecret }}
             - name: DURABLE_OPERATOR_PAYLOAD_KEYS
               value: /etc/durable-operator/payload-keys/keys
@@ -83,6 +88,11 @@ spec:
           {{- if include "operator.hasVolumes" . }}
           volumeMounts:
             {{- include "operator.temporalMount" . | nindent 12 }}
+            {{- if .Values.temporal.apiKeySecret }}
+            - name: temporal-api-key
+              mountPath: /etc/durable-operator/temporal-api-key
+              readOnly: true
+            {{- end }}
             {{- if .Values.payloadKeysSecret }}
             - name: payload-keys
               mountPath: /etc/durable-operator/payload-keys
@@ -100,6 +110,12 @@ spec:
       {{- if include "operator.hasVolumes" . }}
       volumes:
         {{- include "operator.temporalVolume" . | nindent 8 }}
+        {{- with .Values.temporal.apiKeySecret }}
+        - name: temporal-api-key
+          secret:
+            secretName: {{ . | quote }}
+            items: [{ key: api-key, path: api-key }]
+        {{- end }}
         {{- with .Values.payloadKeysSecret }}
         - name: payload-keys
           secret:
@@ -134,7 +150,7 @@ spec:
 {{- end }}
 
 {{- define "operator.hasVolumes" -}}
-{{- if or .Values.temporal.tlsSecret (include "operator.tlsCaSource" .) .Values.payloadKeysSecret .Values.metrics.certSecret .Values.extraVolumeMounts .Values.extraVolumes }}yes{{ end }}
+{{- if or .Values.temporal.tlsSecret .Values.temporal.apiKeySecret (include "operator.tlsCaSource" .) .Values.payloadKeysSecret .Values.metrics.certSecret .Values.extraVolumeMounts .Values.extraVolumes }}yes{{ end }}
 {{- end }}
 
 {{- define "operator.selector" -}}

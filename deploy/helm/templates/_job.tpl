@@ -62,6 +62,7 @@ spec:
           args: {{- toYaml .args | nindent 12 }}
           env:
             {{- include "operator.temporalEnv" .root | nindent 12 }}
+            {{- include "operator.temporalApiKeyEnv" .root | nindent 12 }}
             {{- with .root.Values.env }}
             {{- toYaml . | nindent 12 }}
             {{- end }}

@@ -84,6 +84,10 @@ affinity: {{- toYaml . | nindent 2 }}
 - name: TEMPORAL_TLS_SERVER_CA_CERT_PATH
   value: /etc/durable-operator/temporal-ca/ca.crt
 {{- end }}
+{{- end }}
+
+{{/* For Jobs: Temporal's CLI reads no folder, and a Job ends before a key is replaced. */}}
+{{- define "operator.temporalApiKeyEnv" -}}
 {{- with .Values.temporal.apiKeySecret }}
 - name: TEMPORAL_API_KEY
   valueFrom:

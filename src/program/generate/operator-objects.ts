@@ -140,8 +140,14 @@ function podSpec(serviceAccountName: string, labels: object, fill: Fill): object
     tolerations: fill.one('tolerations'),
     affinity: fill.one('affinity'),
     containers: [container(fill)],
+    volumes: [
+      { name: CREDENTIALS.name, secret: { secretName: fill.one('temporal.secret'), optional: true } },
+    ],
   };
 }
+
+/** A volume, for variables would keep what the Secret had at the start. */
+const CREDENTIALS = { name: 'temporal', mountPath: '/etc/operator/temporal', readOnly: true };
 
 function container(fill: Fill): object {
   const probe = (path: string) => ({ httpGet: { path, port: 'health' } });
@@ -158,6 +164,7 @@ function container(fill: Fill): object {
     livenessProbe: { ...probe('/healthz'), initialDelaySeconds: 15, periodSeconds: 20 },
     readinessProbe: { ...probe('/readyz'), initialDelaySeconds: 2, periodSeconds: 5 },
     resources: fill.one('resources'),
+    volumeMounts: [CREDENTIALS],
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -166,22 +173,10 @@ function container(fill: Fill): object {
   };
 }
 
-/** The keys of the Secret, by the variables of Temporal's library. */
-const CREDENTIALS = {
-  TEMPORAL_API_KEY: 'api-key',
-  TEMPORAL_TLS_CLIENT_CERT_DATA: 'tls.crt',
-  TEMPORAL_TLS_CLIENT_KEY_DATA: 'tls.key',
-  TEMPORAL_TLS_SERVER_CA_CERT_DATA: 'ca.crt',
-};
-
 function temporalVariables(fill: Fill): object[] {
-  const name = fill.one('temporal.secret');
   return [
     { name: 'TEMPORAL_ADDRESS', value: fill.one('temporal.address') },
     { name: 'TEMPORAL_NAMESPACE', value: fill.one('temporal.namespace') },
-    ...Object.entries(CREDENTIALS).map(([variable, key]) => ({
-      name: variable,
-      valueFrom: { secretKeyRef: { name, key, optional: true } },
-    })),
+    { name: 'TEMPORAL_CREDENTIALS_DIR', value: CREDENTIALS.mountPath },
   ];
 }
