@@ -104,6 +104,8 @@ export class Hearing {
     this.#wordless = hasTold ? 0 : this.#wordless + 1;
     if (hasTold || this.#state.is !== 'to tell' || this.#now() < this.#state.untilMs) return false;
     this.#state = { is: 'blind' };
+    // The next comparison is minutes away, and no watch is open until then.
+    this.#nextListMs = this.#now();
     return true;
   }
 

@@ -83,6 +83,10 @@ describe('a type that is blind', () => {
     watchesInVain(1);
   });
 
+  it('is listed at once, and not only when the next comparison is due', () => {
+    expect([hearing.needsList, hearing.listAfterMs]).toEqual([true, 0]);
+  });
+
   it('is listed every 30 s, whether its watches stay open or end at once', () => {
     hearing.listed(false);
     hearing.watchEnded(WORDLESS);
