@@ -1,7 +1,7 @@
 import { isKind, keepsNote, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
-import type { ReferredObject } from '../src/contract/controller.ts';
+import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { truncate } from '../src/contract/text.ts';
@@ -126,7 +126,7 @@ export function kindReconciler(
   /** Of a resource that is being deleted, what is left: nothing must be left behind, so it is read. */
   async function readChildren(
     resource: ResourceOf<AnyKind>,
-    referred: readonly ReferredObject[] = [],
+    referred: readonly ReferencedObject[] = [],
     watched?: readonly ChildView[],
   ): Promise<LiveReads['declared']> {
     const declared = resource.isBeingDeleted

@@ -10,7 +10,7 @@ import { worldOf } from './world.ts';
 import { checked } from './checked.ts';
 
 /** How much is explored. */
-export interface Bounds {
+export interface ExploreOptions {
   /**
    * How many states may be visited; what is left then is an error. Default: 500,000, and 100,000 for each of
    * {@link Exploration.explored}; without a bound if `seconds` is given.
@@ -66,7 +66,7 @@ const STATES_OF_ROW_MAX = 100_000;
 export async function explore<D extends AnyDefinition, Outside extends object = object>(
   controller: Explorable<D, Outside>,
   scenario: Scenario<D, Outside>,
-  bounds: Bounds = {},
+  bounds: ExploreOptions = {},
 ): Promise<Exploration> {
   const fake = new Fake(scenario.outside ?? {});
   const made: unknown =
@@ -94,7 +94,7 @@ interface RowLimits extends Required<Limits> {
   readonly statesOfRowMax: number;
 }
 
-function limitsOf({ states, seconds }: Bounds): RowLimits {
+function limitsOf({ states, seconds }: ExploreOptions): RowLimits {
   const isUnbound = states !== undefined || seconds !== undefined;
   return {
     statesMax: states ?? (seconds === undefined ? STATES_MAX : Infinity),

@@ -5,7 +5,7 @@
 export { decisions } from './decisions.ts';
 export type { DecisionInputs, Decided, Decisions, GivenResource } from './decisions.ts';
 export { explore } from './explore.ts';
-export type { Bounds, Exploration } from './explore.ts';
+export type { ExploreOptions, Exploration } from './explore.ts';
 export type { FetchAnswer, FetchRequest } from './fetched.ts';
 export { fakeKubernetes } from './fake-kubernetes.ts';
 export type { FakeAnswer, FakeKubernetes, StepRequest, Script } from './fake-kubernetes.ts';

@@ -1,4 +1,4 @@
-import type { ReferredObject } from '../contract/controller.ts';
+import type { ReferencedObject } from '../contract/controller.ts';
 import type { Decision } from './next.ts';
 
 /** An object as an author declares it: what `kubectl apply` takes. */
@@ -28,7 +28,7 @@ export interface ChildrenContext<R, Options> {
    * What the resource refers to, by `references` in their order: the objects of `names` in its order, absent ones too, then those of
    * `matchLabels` by name. Only that they are there, and their versions.
    */
-  readonly references: readonly ReferredObject[];
+  readonly references: readonly ReferencedObject[];
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Ignored } from '../contract/words.ts';
 import type { Kind, SpecOf, StatusOf } from './kind.ts';
 import type { Children, ChildrenContext } from './child.ts';
 import type { NextOf, Decision } from './next.ts';
-import type { ReferredType } from './reference.ts';
+import type { ReferencedType } from './reference.ts';
 import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
@@ -92,7 +92,7 @@ export interface ControllerDefinition<
   /** Types whose objects belong to the resources: with a `view`, what `decide` is given as `owned`; without, those of `children`. */
   readonly owns?: readonly OwnedType<Owned>[];
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
-  readonly references?: readonly ReferredType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
+  readonly references?: readonly ReferencedType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /**
    * Kept on the resource until `decide` answers `next.removeFinalizer`: `example.com/bucket`. On a type that is not of {@link defineKind} it is
    * added before the first step, and before a rest of a resource of which `observe` or `owned` shows something to remove. Default: none.

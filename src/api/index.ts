@@ -32,7 +32,7 @@ export type {
   StepDefinition,
   StepResult,
 } from './step.ts';
-export type { ReferredType, ReferenceContext } from './reference.ts';
+export type { ReferencedType, ReferenceContext } from './reference.ts';
 export type { OwnedType, NamespacedName, ViewedObject, WatchedType } from './watched.ts';
 export type { Kube, KubeReader, ListOptions } from './kube.ts';
 export {
@@ -58,7 +58,7 @@ export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
 export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
 export { allow } from '../contract/controller.ts';
-export type { PolicyRule, ReferredObject, ResourceType } from '../contract/controller.ts';
+export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
 export type { Deletion } from '../contract/decision.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';

@@ -19,7 +19,7 @@ export interface ReferenceContext<R, Options> {
  *   { ...NAMESPACES, matchLabels: ({ resource }) => resource.spec.namespaceLabels },
  * ]
  */
-export interface ReferredType<R, Options = unknown> extends ResourceType {
+export interface ReferencedType<R, Options = unknown> extends ResourceType {
   /** The objects by their names, whether there are any or not. Pure. Default namespace: that of the resource. Default: none. */
   names?(context: ReferenceContext<R, Options>): readonly NamespacedName[];
   /**

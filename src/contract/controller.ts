@@ -81,7 +81,7 @@ export interface References {
 }
 
 /** An object that a resource refers to, as far as the library knows it. */
-export interface ReferredObject {
+export interface ReferencedObject {
   readonly type: ResourceType;
   /** Absent where the type is cluster-scoped. */
   readonly namespace?: string;
@@ -94,7 +94,7 @@ export interface ReferredObject {
 
 /** All that a resource refers to, as it is, and a digest of that. */
 export interface ReferredState {
-  readonly objects: readonly ReferredObject[];
+  readonly objects: readonly ReferencedObject[];
   readonly digest: string;
 }
 

@@ -1,7 +1,7 @@
 import {
   typeNameOf,
   type References,
-  type ReferredObject,
+  type ReferencedObject,
   type ReferredState,
   type ResourceType,
 } from './controller.ts';
@@ -30,19 +30,19 @@ export function referredObjects(
   type: ResourceType,
   keys: readonly string[],
   there: readonly Referred[],
-): readonly ReferredObject[] {
+): readonly ReferencedObject[] {
   const found = new Map(there.map(({ key, uid, resourceVersion }) => [key, { uid, resourceVersion }]));
   const all = new Set([...keys, ...[...found.keys()].sort()]);
   return [...all].map((key) => ({ type, ...placeOf(key), ...found.get(key) }));
 }
 
-function placeOf(key: string): Pick<ReferredObject, 'namespace' | 'name'> {
+function placeOf(key: string): Pick<ReferencedObject, 'namespace' | 'name'> {
   const [first = '', name] = key.split('/');
   return name === undefined ? { name: first } : { namespace: first, name };
 }
 
 /** All that a resource refers to. The digest is another one once an object changes, comes or goes. */
-export function stateOf(objects: readonly ReferredObject[]): ReferredState {
+export function stateOf(objects: readonly ReferencedObject[]): ReferredState {
   return { objects, digest: digestOf(objects.map(inWords)) };
 }
 
@@ -52,6 +52,6 @@ function inWords({
   name,
   uid = 'absent',
   resourceVersion = '',
-}: ReferredObject): string {
+}: ReferencedObject): string {
   return `${typeNameOf(type)} ${namespace}/${name} ${uid} ${resourceVersion}`;
 }

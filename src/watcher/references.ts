@@ -1,7 +1,7 @@
 import type {
   ReferenceWatch,
   References as ReferencesOf,
-  ReferredObject,
+  ReferencedObject,
   ReferredState,
   ResourceType,
 } from '../contract/controller.ts';
@@ -115,7 +115,7 @@ class ReferredObjects {
     return new Set([...(this.#referrers.get(change.object.key) ?? []), ...selecting]);
   }
 
-  referredBy(key: string): readonly ReferredObject[] {
+  referredBy(key: string): readonly ReferencedObject[] {
     const references = this.#of(key);
     const { items } = this.joined;
     const named = references.keys.flatMap((object) => items.get(object) ?? []);

@@ -4,7 +4,7 @@ import {
   DEPLOYMENTS,
   SECRETS,
   SERVICES,
-  type ReferredObject,
+  type ReferencedObject,
   type ResourceOf,
 } from 'durable-operator';
 import { z } from 'zod';
@@ -41,7 +41,7 @@ type WebsiteResource = ResourceOf<typeof Website>;
 
 function deployment(
   { metadata: { name }, spec: { image, replicas } }: WebsiteResource,
-  secret?: ReferredObject,
+  secret?: ReferencedObject,
 ) {
   const labels = { 'app.kubernetes.io/name': name };
   // With another version of the Secret in it, the template is another one, so that new Pods read it.

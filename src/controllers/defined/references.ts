@@ -1,5 +1,5 @@
 import type { AnyKind, ResourceOf } from '../../api/controller.ts';
-import type { ReferredType } from '../../api/reference.ts';
+import type { ReferencedType } from '../../api/reference.ts';
 import { allow, type PolicyRule, type ReferenceWatch, type References } from '../../contract/controller.ts';
 import { keyOf } from '../kinds.ts';
 import { UNBOUND, type AnyDefinition } from './definition.ts';
@@ -9,7 +9,7 @@ import type { DefinedView } from './view.ts';
  * What follows from `references` of a controller.
  */
 
-type AnyReferred = ReferredType<unknown>;
+type AnyReferred = ReferencedType<unknown>;
 
 export function referredTypes({ references = [] }: AnyDefinition): readonly AnyReferred[] {
   return references as readonly AnyReferred[];

@@ -4,7 +4,7 @@ import type { Decision } from '../../../api/next.ts';
 import {
   allow,
   type PolicyRule,
-  type ReferredObject,
+  type ReferencedObject,
   type ReferredState,
   type WatchedChild,
 } from '../../../contract/controller.ts';
@@ -48,7 +48,7 @@ export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: Resour
 export function declaredBy(
   definition: AnyDefinition,
   resource: ResourceOf<AnyKind>,
-  references: readonly ReferredObject[],
+  references: readonly ReferencedObject[],
 ): Declared | undefined {
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
   const answer: Children = definition.children(
@@ -93,7 +93,7 @@ export function declaresOf(definition: AnyDefinition, resource: ResourceOf<AnyKi
 function declaredView(
   definition: AnyDefinition,
   resource: ResourceOf<AnyKind>,
-  referred: readonly ReferredObject[],
+  referred: readonly ReferencedObject[],
 ): DeclaredView | undefined {
   try {
     const declared = declaredBy(definition, resource, referred);
