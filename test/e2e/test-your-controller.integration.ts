@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { rm } from 'node:fs/promises';
 import { Author } from '../support/author.ts';
 
-jest.setTimeout(300_000);
+jest.setTimeout(900_000);
 
 let author: Author;
 
