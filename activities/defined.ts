@@ -1,4 +1,4 @@
-import { isKind, keepsNote, type AnyKind, type ResourceOf } from '../src/api/controller.ts';
+import type { AnyKind, ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
@@ -8,7 +8,7 @@ import { truncate } from '../src/contract/text.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
-import { kindController, liveResourceOf, viewOf } from '../src/controllers/defined/controller.ts';
+import { kindController, liveResourceOf, remembers, viewOf } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/noted.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
@@ -52,9 +52,7 @@ export function definedReconciler(
   definition: AnyDefinition,
   client: KubernetesClient,
 ): Reconciler<unknown, Step> {
-  return isKind(definition.for as WatchedType) || keepsNote(definition)
-    ? kindReconciler(definition, client)
-    : viewedReconciler(definition, client);
+  return remembers(definition) ? kindReconciler(definition, client) : viewedReconciler(definition, client);
 }
 
 /** Of a kind of `defineKind`; or of another type, of which an annotation says what was done. */
@@ -226,7 +224,7 @@ export function kindReconciler(
     const advice = [
       `correct the controller ${definition.name}: its code has failed; the log of the operator shows where`,
     ];
-    return { reason: STEP_FAILED, message: message, advice };
+    return { reason: STEP_FAILED, message, advice };
   }
 }
 

@@ -102,7 +102,7 @@ export function kindController(definition: AnyDefinition): KindController {
 }
 
 /** Whether the library has a place to remember what was done: the status, or an annotation. */
-function remembers(definition: AnyDefinition): boolean {
+export function remembers(definition: AnyDefinition): boolean {
   return isKind(definition.for as WatchedType) || keepsNote(definition);
 }
 

@@ -68,15 +68,11 @@ class Deciding {
 
   decide(): DefinedDecision {
     const { view, live } = this.#at;
-    const { finalizer } = this.#definition;
-    if (view.seen?.view === undefined && view.seen?.isMarked === false)
-      return converged('it is of no interest to this controller');
     if (live.resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(stalled(invalidSpecCause(view, live.resource.invalid)));
     if (live.unobserved !== undefined) return this.#rest(unobservedRest(live.unobserved));
     // Of a type that is not ours, only a resource of which something is there has to be kept.
-    const isNeeded = finalizer !== undefined && view.seen === undefined;
-    return (isNeeded ? this.#finalizerStep() : undefined) ?? this.#decideChildren();
+    return (view.seen === undefined ? this.#finalizerStep() : undefined) ?? this.#decideChildren();
   }
 
   /** Undefined: it has it, or is to have none. */

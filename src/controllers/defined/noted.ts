@@ -37,11 +37,10 @@ export function noteOf(uid: string, conditions: readonly Condition[]): string {
 }
 
 /** Undefined: there is none, it is of another object that had the name, or nobody can read it. */
-function noteIn(definition: AnyDefinition, { metadata }: KubernetesObject): readonly Condition[] | undefined {
-  const text = metadata.annotations?.[noteKeyOf(definition)];
+function noteIn(text: string | undefined, uid: string): readonly Condition[] | undefined {
   if (text === undefined) return undefined;
   const note = Note.safeParse(parsed(text));
-  return note.success && note.data.uid === metadata.uid ? conditionsIn(note.data.conditions) : undefined;
+  return note.success && note.data.uid === uid ? conditionsIn(note.data.conditions) : undefined;
 }
 
 function parsed(text: string): unknown {
@@ -56,9 +55,10 @@ function parsed(text: string): unknown {
 export function notedView(definition: AnyDefinition, object: KubernetesObject): DefinedView | undefined {
   const view: unknown = definition.view?.(object);
   const { namespace = '', name, uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
-  const isMarked = isHeld(definition, finalizers) || hasNote(definition, object);
+  const text = object.metadata.annotations?.[noteKeyOf(definition)];
+  const isMarked = isHeld(definition, finalizers) || text !== undefined;
   if (view === undefined && !isMarked) return undefined;
-  const noted = noteIn(definition, object);
+  const noted = noteIn(text, uid);
   return {
     ...{ namespace, name, uid, resourceVersion, finalizers },
     // Many types have none, so the view tells what is new.
@@ -73,10 +73,6 @@ export function notedView(definition: AnyDefinition, object: KubernetesObject): 
       isMarked,
     },
   };
-}
-
-function hasNote(definition: AnyDefinition, { metadata }: KubernetesObject): boolean {
-  return metadata.annotations?.[noteKeyOf(definition)] !== undefined;
 }
 
 /** As decisions and steps have it. */

@@ -51,10 +51,7 @@ export function declaredBy(
   references: readonly ReferencedObject[],
 ): Declared | undefined {
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
-  const answer: Children = definition.children(
-    { ...UNBOUND, resource, references: references },
-    nextOf(definition),
-  );
+  const answer: Children = definition.children({ ...UNBOUND, resource, references }, nextOf(definition));
   if (isOutcome(answer)) return { outcome: answer };
   const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
   const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);
