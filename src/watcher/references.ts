@@ -32,21 +32,33 @@ export interface ReferencesOptions {
   readonly onChange: (key: string) => void;
 }
 
+/** Resources that refer to the same. */
+interface Referrers {
+  readonly text: string;
+  /** By the place of the type. */
+  readonly references: readonly ReferencesOf[];
+  /** The keys of the resources. */
+  readonly keys: Set<string>;
+  /** What they refer to, as it is. Kept only where several resources do. */
+  state?: ReferredState | undefined;
+}
+
 /** Which resources of a controller refer to which objects, whether there are any or not. */
 export class ReferenceIndex {
   readonly #options: ReferencesOptions;
   readonly #types: readonly ReferredObjects[];
+  readonly #byText = new Map<string, Referrers>();
+  /** By the key of a resource. */
+  readonly #byKey = new Map<string, Referrers>();
 
   constructor(options: ReferencesOptions) {
     this.#options = options;
-    this.#types = options.references.map((reference) => {
+    this.#types = options.references.map((reference, place) => {
       const objects: ReferredObjects = new ReferredObjects(
-        reference,
+        { ...reference, place },
         options.watch(reference.type, {
           project: (object) => referred(object, reference.isSelected),
-          onChange: (change) => {
-            for (const key of objects.referrersOf(change)) options.onChange(key);
-          },
+          onChange: (change) => this.#changed(objects.take(change)),
         }),
       );
       return objects;
@@ -59,82 +71,155 @@ export class ReferenceIndex {
 
   /** @param view of the resource as it is now */
   seen(key: string, view: unknown): void {
-    for (const [place, reference] of this.#options.references.entries())
-      this.#types[place]?.set(key, reference.of(view));
+    if (this.#types.length === 0) return;
+    const references = this.#options.references.map((each) => each.of(view));
+    const text = JSON.stringify(references);
+    const referrers = this.#byText.get(text) ?? this.#add({ text, references, keys: new Set() });
+    if (referrers.keys.has(key)) return;
+    this.forget(key);
+    referrers.keys.add(key);
+    this.#byKey.set(key, referrers);
   }
 
   forget(key: string): void {
-    for (const objects of this.#types) objects.set(key, undefined);
+    const referrers = this.#byKey.get(key);
+    this.#byKey.delete(key);
+    referrers?.keys.delete(key);
+    if (referrers?.keys.size !== 0) return;
+    this.#byText.delete(referrers.text);
+    for (const objects of this.#types) objects.forget(referrers);
   }
 
   /** Undefined where there is nothing to refer to, or not all of it is watched. */
   stateFor(key: string): ReferredState | undefined {
     if (this.#types.length === 0) return undefined;
+    const referrers = this.#byKey.get(key);
+    if (referrers === undefined) return stateOf([]);
     const { namespace } = this.#options;
-    if (namespace !== undefined && !this.#types.every((each) => each.isWithin(key, namespace)))
+    if (namespace !== undefined && !this.#types.every((each) => each.isWithin(referrers, namespace)))
       return undefined;
-    return stateOf(this.#types.flatMap((each) => each.referredBy(key)));
+    const state = referrers.state ?? stateOf(this.#types.flatMap((each) => each.referredBy(referrers)));
+    if (referrers.keys.size > 1) referrers.state = state;
+    return state;
   }
+
+  #add(referrers: Referrers): Referrers {
+    this.#byText.set(referrers.text, referrers);
+    for (const objects of this.#types) objects.add(referrers);
+    return referrers;
+  }
+
+  #changed(all: ReadonlySet<Referrers>): void {
+    for (const referrers of all) referrers.state = undefined;
+    for (const { keys } of all) for (const key of keys) this.#options.onChange(key);
+  }
+}
+
+interface ReferredType extends Pick<ReferenceWatch<unknown>, 'type' | 'isSelected'> {
+  readonly place: number;
 }
 
 /** The objects of one type that may be referred to. */
 class ReferredObjects {
   readonly joined: Joined<Referred>;
-  readonly #type: ResourceType;
-  /** By the key of the resource. */
-  readonly #references = new Map<string, ReferencesOf>();
-  /** The keys of resources by the key of an object. */
-  readonly #referrers = new Map<string, Set<string>>();
-  readonly #selecting = new Set<string>();
+  readonly #type: ReferredType;
+  /** Who names an object, by its key. */
+  readonly #naming = new SetsByWord<Referrers>();
+  /** Who selects objects, by the last of the words that these must have. */
+  readonly #selecting = new SetsByWord<Referrers>();
+  /** The keys of the objects by their words. */
+  readonly #objects = new SetsByWord<string>();
 
-  constructor({ type }: ReferenceWatch<unknown>, joined: Joined<Referred>) {
+  constructor(type: ReferredType, joined: Joined<Referred>) {
     this.#type = type;
     this.joined = joined;
   }
 
-  set(key: string, references: ReferencesOf | undefined): void {
-    for (const object of this.#references.get(key)?.keys ?? []) {
-      const referrers = this.#referrers.get(object);
-      referrers?.delete(key);
-      if (referrers?.size === 0) this.#referrers.delete(object);
-    }
-    this.#selecting.delete(key);
-    this.#references.delete(key);
-    if (references === undefined) return;
-    this.#references.set(key, references);
-    if (references.labels !== undefined) this.#selecting.add(key);
-    for (const object of references.keys)
-      this.#referrers.set(object, (this.#referrers.get(object) ?? new Set()).add(key));
+  add(referrers: Referrers): void {
+    this.#naming.add(referrers, this.#of(referrers).keys);
+    this.#selecting.add(referrers, this.#selector(referrers).slice(-1));
   }
 
-  referrersOf(change: ObjectChange<Referred>): Set<string> {
-    const states = [change.object, ...('before' in change ? [change.before] : [])];
-    const selecting = [...this.#selecting].filter((key) =>
-      states.some((state) => isSelectedBy(this.#of(key), state)),
-    );
-    return new Set([...(this.#referrers.get(change.object.key) ?? []), ...selecting]);
+  forget(referrers: Referrers): void {
+    this.#naming.delete(referrers, this.#of(referrers).keys);
+    this.#selecting.delete(referrers, this.#selector(referrers).slice(-1));
   }
 
-  referredBy(key: string): readonly ReferencedObject[] {
-    const references = this.#of(key);
+  /** @returns who refers to the object as it was, or as it is */
+  take(change: ObjectChange<Referred>): ReadonlySet<Referrers> {
+    const { object } = change;
+    const [before, after] = change.type === 'deleted' ? [object] : [change.before, object];
+    if (before !== undefined) this.#objects.delete(object.key, this.#wordsOf(before));
+    if (after !== undefined) this.#objects.add(object.key, this.#wordsOf(after));
+    const states = [before, after].filter((state) => state !== undefined);
+    return new Set([...this.#naming.at(object.key), ...states.flatMap((state) => this.#selectorsOf(state))]);
+  }
+
+  referredBy(referrers: Referrers): readonly ReferencedObject[] {
+    const references = this.#of(referrers);
+    const [fewest = []] = this.#selector(referrers)
+      .map((word) => this.#objects.at(word))
+      .sort((one, other) => one.size - other.size);
     const { items } = this.joined;
-    const named = references.keys.flatMap((object) => items.get(object) ?? []);
-    const selected =
-      references.labels === undefined
-        ? []
-        : [...items.values()].filter((object) => isSelectedBy(references, object));
-    return referredObjects(this.#type, references.keys, [...named, ...selected]);
+    const named = references.keys.flatMap((key) => items.get(key) ?? []);
+    const selected = [...fewest].flatMap((key) => items.get(key) ?? []);
+    return referredObjects(this.#type.type, references.keys, [
+      ...named,
+      ...selected.filter((object) => isSelectedBy(references, object)),
+    ]);
   }
 
-  /** Whether all that the resource refers to is in this namespace. */
-  isWithin(key: string, namespace: string): boolean {
-    const { keys, labels } = this.#of(key);
+  /** Whether all that they refer to is in this namespace. */
+  isWithin(referrers: Referrers, namespace: string): boolean {
+    const { keys, labels } = this.#of(referrers);
     if (keys.length === 0 && labels === undefined) return true;
-    return this.#type.namespaced && keys.every((object) => object.startsWith(`${namespace}/`));
+    return this.#type.type.namespaced && keys.every((object) => object.startsWith(`${namespace}/`));
   }
 
-  #of(key: string): ReferencesOf {
-    return this.#references.get(key) ?? { keys: [] };
+  #selectorsOf(state: Referred): readonly Referrers[] {
+    return this.#wordsOf(state)
+      .flatMap((word) => [...this.#selecting.at(word)])
+      .filter((referrers) => isSelectedBy(this.#of(referrers), state));
+  }
+
+  /** The words of all objects that are selected; empty: none are. */
+  #selector(referrers: Referrers): readonly string[] {
+    const references = this.#of(referrers);
+    return references.labels === undefined ? [] : wordsOf(references);
+  }
+
+  #wordsOf(state: Referred): readonly string[] {
+    return this.#type.isSelected ? wordsOf(state) : [];
+  }
+
+  #of({ references }: Referrers): ReferencesOf {
+    return references[this.#type.place] ?? { keys: [] };
+  }
+}
+
+/** What an index finds an object by, or all objects that are selected. */
+function wordsOf({ namespace, labels = {} }: Pick<Referred, 'namespace' | 'labels'>): readonly string[] {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  return ['', ...(namespace === undefined ? [] : [`/${namespace}`]), ...pairs];
+}
+
+class SetsByWord<T> {
+  readonly #sets = new Map<string, Set<T>>();
+
+  at(word: string): ReadonlySet<T> {
+    return this.#sets.get(word) ?? new Set();
+  }
+
+  add(value: T, words: readonly string[]): void {
+    for (const word of words) this.#sets.set(word, (this.#sets.get(word) ?? new Set()).add(value));
+  }
+
+  delete(value: T, words: readonly string[]): void {
+    for (const word of words) {
+      const set = this.#sets.get(word);
+      set?.delete(value);
+      if (set?.size === 0) this.#sets.delete(word);
+    }
   }
 }
 
