@@ -1,4 +1,6 @@
+import { isLabelValue } from '../src/api/label-selector.ts';
 import type { OwnedType, NamespacedName, WatchedType } from '../src/api/watched.ts';
+import type { KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { ownedView, ownerKeyByType, type OwnedView } from '../src/controllers/defined/viewed.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
@@ -18,12 +20,22 @@ export async function readOwned(
   { type, ref: { namespace, name } }: Owner,
 ): Promise<readonly OwnedView[]> {
   const place: NamespacedName = { name, ...(type.namespaced && { namespace }) };
-  const objects =
-    owned.nameFor === undefined
-      ? await listWatched(client, owned, place.namespace)
-      : [await readWatched(client, owned, owned.nameFor(place))];
-  return objects
-    .filter((object) => object !== undefined)
-    .filter((object) => ownerKeyByType(type, owned, object) === keyOf(place))
-    .flatMap((object) => ownedView(owned, object) ?? []);
+  const viewOf = (object: KubernetesObject) =>
+    ownerKeyByType(type, owned, object) === keyOf(place) ? ownedView(owned, object) : undefined;
+  if (owned.nameFor === undefined) {
+    const selected = selectedFor(owned, name);
+    return selected === undefined ? [] : listWatched(client, selected, place.namespace, viewOf);
+  }
+  const object = await readWatched(client, owned, owned.nameFor(place));
+  const view = object && viewOf(object);
+  return view === undefined ? [] : [view];
+}
+
+/** Of a type whose label holds the name of the resource, those with that name. Undefined: a label cannot hold it. */
+function selectedFor({ ownerOf, ...owned }: OwnedType<unknown>, name: string): WatchedType | undefined {
+  if (typeof ownerOf !== 'string') return owned;
+  if (!isLabelValue(name)) return undefined;
+  const { labelSelector } = owned;
+  const its = `${ownerOf}=${name}`;
+  return { ...owned, labelSelector: labelSelector === undefined ? its : `${labelSelector},${its}` };
 }

@@ -22,20 +22,28 @@ export async function readWatched(
     return kubeOf(client).get({ type, namespace, name }, { ...how, ...(metadataOnly && { metadataOnly }) });
   // Lists by name, since metadata does not contain what a field selector asks for.
   const named = [`metadata.name=${name}`, ...(fieldSelector === undefined ? [] : [fieldSelector])];
-  const [object] = await listWatched(client, { ...type, fieldSelector: named.join(',') }, namespace);
+  const selected = { ...type, fieldSelector: named.join(',') };
+  const [object] = await listWatched(client, selected, namespace, (object) => object);
   return object;
 }
 
-/** All of a namespace. @param namespace undefined: of the cluster @throws ApiError */
-export function listWatched(
+/**
+ * All of a namespace, page by page.
+ *
+ * @param namespace undefined: of the cluster
+ * @param viewOf what is kept of an object; undefined: nothing
+ * @throws ApiError
+ */
+export function listWatched<View>(
   client: KubernetesClient,
   type: WatchedType,
   namespace: string | undefined,
-): Promise<readonly KubernetesObject[]> {
+  viewOf: (object: KubernetesObject) => View | undefined,
+): Promise<readonly View[]> {
   const { fieldSelector, labelSelector, metadataOnly } = type;
   const objects = {
     ...{ type, fieldSelector, labelSelector, metadataOnly },
     ...(type.namespaced && { namespace }),
   };
-  return kubeOf(client).list(objects, (object) => object, how);
+  return kubeOf(client).list(objects, viewOf, how);
 }

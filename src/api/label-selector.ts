@@ -167,11 +167,12 @@ function parseKey(tokens: Tokens): string {
 function isLabelKey(text: string): boolean {
   const [prefixOrName = '', name, ...rest] = text.split('/');
   if (rest.length > 0) return false;
-  if (name === undefined) return isName(prefixOrName);
-  return isObjectName(prefixOrName) && isName(name);
+  if (name === undefined) return isLabelValue(prefixOrName);
+  return isObjectName(prefixOrName) && isLabelValue(name);
 }
 
-function isName(text: string): boolean {
+/** The name in a label's key has the same form. */
+export function isLabelValue(text: string): boolean {
   return text.length <= 63 && NAME.test(text);
 }
 
@@ -181,7 +182,7 @@ function parseValue(tokens: Tokens): string {
   if (token.kind === 'end' || token.text === ',' || token.text === ')') return '';
   tokens.next();
   if (token.kind !== 'word') throw unexpected(token, 'a label value');
-  if (!isName(token.text)) {
+  if (!isLabelValue(token.text)) {
     throw invalid(
       token,
       'label value',

@@ -47,6 +47,6 @@ export interface OwnedType<View> extends WatchedType {
   readonly once?: true;
   /** Only of a declared object: it is deleted and created anew where the server refuses its change. Default: the resource is stalled. */
   readonly replace?: true;
-  /** The one object that a resource can have, so that it is read by name. Default: all in the namespace are listed. */
+  /** The one object that a resource can have, so that it is read by name. Default: those with the label of `ownerOf` are listed, else all in the namespace. */
   readonly nameFor?: (resource: NamespacedName) => NamespacedName;
 }

@@ -1,12 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { readOwned } from '../../activities/owned.ts';
 import { CONFIG_MAPS } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
 import { JOBS } from '../../src/api/kinds.ts';
 import { controllerReference } from '../../src/api/owner.ts';
+import type { OwnedType } from '../../src/api/watched.ts';
 import { kindController } from '../../src/controllers/defined/controller.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
+import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 
@@ -135,6 +138,22 @@ describe('the objects of owns that have a view', () => {
     expect(world.watched().inputs).toEqual(inputs);
   });
 
+  it('are those with its name, where a label holds that, and then nothing is left to do', async () => {
+    const label = 'example.com/task';
+    const counting = defineController({
+      ...{ name: 'task', for: Task },
+      owns: [{ ...JOBS, ownerOf: label, view: ({ metadata }) => metadata.name }],
+      decide: (_, next) => next.converged('they are counted'),
+      status: ({ owned }) => ({ jobs: owned.length }),
+    });
+    const world = new AuthorWorld(counting, { types: [JOBS], spec: { image: 'one' } });
+    for (const name of ['front', 'front-2', 'back'])
+      world.put(JOBS, { metadata: { name, labels: { [label]: name.replace(/-2$/, '') } } });
+    await world.run();
+    expect(world.status).toMatchObject({ jobs: 2 });
+    expect(world.watched().decision).toMatchObject({ do: 'converged', because: 'they are counted' });
+  });
+
   it('are read by a step as they are watched', async () => {
     const labelled = { app: 'front' };
     const counting = defineController({
@@ -189,5 +208,54 @@ describe('the objects of owns that have a view', () => {
       });
     expect(withJobs()).toThrow('owns of Job needs a view, which decide is given, or children');
     expect(withJobs({ view: () => true })).not.toThrow();
+  });
+});
+
+describe('what a step reads of the objects of a resource', () => {
+  const LABEL = 'example.com/task';
+
+  /** A server whose pages have two objects each. @returns the requests, and when views were made */
+  async function read(owns: Partial<OwnedType<unknown>>, name = 'front') {
+    const story: string[] = [];
+    const metadata = {
+      namespace: 'shop',
+      uid: 'uid-of-job',
+      resourceVersion: '1',
+      labels: { [LABEL]: name },
+    };
+    const request = ({ query = {} }: RequestOptions) => {
+      story.push(String(query['labelSelector'] ?? 'a page'));
+      const [first, second] = query['continue'] === undefined ? ['one', 'two'] : ['three', 'four'];
+      const items = [first, second].map((each) => ({ metadata: { ...metadata, name: each } }));
+      return Promise.resolve({ metadata: first === 'one' ? { continue: 'there' } : {}, items });
+    };
+    const view = (object: { readonly metadata: { readonly name: string } }) => {
+      story.push(object.metadata.name);
+      return object.metadata.name;
+    };
+    const client = { request } as unknown as KubernetesClient;
+    const ref = { controller: 'task', namespace: 'shop', name, uid: 'uid-of-front' };
+    const views = await readOwned(client, { ...JOBS, view, ...owns }, { type: Task, ref });
+    return { story, views: views.map((each) => each.view) };
+  }
+
+  it('is selected by the label that holds its name', async () => {
+    const its = `${LABEL}=front`;
+    expect((await read({ ownerOf: LABEL })).story[0]).toBe(its);
+    expect((await read({ ownerOf: LABEL, labelSelector: 'app=web' })).story[0]).toBe(`app=web,${its}`);
+  });
+
+  it('is nothing where the name is too long for a label', async () => {
+    expect(await read({ ownerOf: LABEL }, 'a'.repeat(64))).toEqual({ story: [], views: [] });
+  });
+
+  it('is made into views page by page', async () => {
+    const ownerOf = () => ({ namespace: 'shop', name: 'front' });
+    const names = ['one', 'two', 'three', 'four'];
+    const [one, two, ...others] = names;
+    expect(await read({ ownerOf })).toEqual({
+      story: ['a page', one, two, 'a page', ...others],
+      views: names,
+    });
   });
 });

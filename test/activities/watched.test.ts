@@ -42,7 +42,12 @@ describe('an object is read as the watch selects it', () => {
 
   it('like all of a namespace, with metadata alone where the watch has no more', async () => {
     const { client, requests } = aClient();
-    await listWatched(client, { ...PODS, ...SELECTED, metadataOnly: true }, 'shop');
+    await listWatched(
+      client,
+      { ...PODS, ...SELECTED, metadataOnly: true },
+      'shop',
+      ({ metadata }) => metadata,
+    );
     expect(requests).toMatchObject([
       { path: '/api/v1/namespaces/shop/pods', query: SELECTED, metadataOnly: 'list' },
     ]);
