@@ -12,7 +12,15 @@ import { ApiError } from '../kubernetes/errors.ts';
 import { eachPage, readPage, type Collection } from '../kubernetes/pages.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { Backoff } from './timing.ts';
-import { BrokenWatch, SilentWatch, WatchAttempt } from './watch-attempt.ts';
+import { WatchAttempt } from './watch-attempt.ts';
+import {
+  BrokenWatch,
+  hasNoAnswer,
+  howItEnded,
+  isExpired,
+  mustListAgain,
+  problemText,
+} from './watch-failures.ts';
 
 export interface ReflectorOptions extends Collection {
   readonly client: KubernetesClient;
@@ -51,7 +59,7 @@ export class Reflector {
   #problem: string | undefined;
   #isApiMissing = false;
   readonly #hearing: Hearing;
-  readonly #doubts = new Doubts(() => void (this.#checking = this.#checkServer()));
+  readonly #doubts = new Doubts((shown) => void (this.#checking = this.#checkServer(shown)));
   #checking: Promise<void> | undefined;
   /** When an event, a bookmark or a list came; a watch that was merely accepted has said nothing. */
   #lastWordMs = performance.now();
@@ -125,12 +133,12 @@ export class Reflector {
 
   /** A read, or a run, has found that this object is not there. */
   isGone(shown: Projection): void {
-    this.#doubts.gone(shown.key, () => this.shown(shown.key).includes(shown));
+    this.#doubts.gone(shown, () => this.#isStillShown(shown));
   }
 
   /** A read has found this version of an object. @param shown what the watch had shown of it by then */
   isRead(version: string, shown: Projection): void {
-    if (isOlder(version, shown.resourceVersion)) this.#doubts.isBack();
+    if (isOlder(version, shown.resourceVersion)) this.#doubts.isBack(shown);
   }
 
   /** What those who have joined keep of an object. */
@@ -200,25 +208,32 @@ export class Reflector {
   }
 
   /**
-   * Asks a server that takes new connections. One that is being ended may keep watches open for minutes after the database was
-   * restored, and says nothing of that: then no connection to it is of use, whatever its type.
+   * Asks a server that takes new connections for an object. One that is being ended may keep watches open for minutes after the
+   * database was restored, and says nothing of that: then no connection to it is of use, whatever its type. The new database may
+   * have reached the version of the watch by then, but its objects are others.
    */
-  async #checkServer(): Promise<void> {
+  async #checkServer(shown: Projection): Promise<void> {
     const from = this.#resumeFrom;
     if (from === undefined) return;
     const { client, log, path } = this.#options;
     try {
-      const { metadata } = await readPage(this.#options, {
-        ...this.#reading,
-        limit: 1,
-        onNewConnection: true,
-      });
-      if (!isOlder(metadata.resourceVersion ?? '', from)) return;
-      log.warn({ path }, 'the API server has gone back in time; connecting anew');
+      const { metadata, items } = await readPage(
+        { ...this.#options, fieldSelector: fieldSelectorFor(shown) },
+        { ...this.#reading, limit: 1, onNewConnection: true },
+      );
+      const isThere = items?.some((each) => isSince(each, shown));
+      const isStale = !isThere && this.#isStillShown(shown) && this.#doubts.mayList();
+      if (!isOlder(metadata.resourceVersion ?? '', from) && !isStale) return;
+      log.warn({ path }, 'the API server contradicts its watch; connecting and listing anew');
+      this.#beginAnew();
       client.reconnect?.();
     } catch (error) {
-      log.debug({ path, err: error }, 'cannot check the version of the API server');
+      log.debug({ path, err: error }, 'cannot check the API server');
     }
+  }
+
+  #isStillShown(shown: Projection): boolean {
+    return this.shown(shown.key).includes(shown);
   }
 
   #pause(ms: number): Promise<void> {
@@ -367,8 +382,8 @@ export class Reflector {
   }
 
   #resumeAfter(version: string): void {
-    // A late event must not turn the watch back to what was already seen.
-    if (this.#resumeFrom === undefined || !isOlder(version, this.#resumeFrom)) this.#resumeFrom = version;
+    // A late event must not turn the watch back to what was already seen, nor the last events of a watch prevent a list.
+    if (this.#resumeFrom !== undefined && !isOlder(version, this.#resumeFrom)) this.#resumeFrom = version;
   }
 
   #ended(how: WatchEnd): void {
@@ -405,31 +420,12 @@ export class Reflector {
   readonly #random = (): number => (this.#options.random ?? Math.random)();
 }
 
-function isExpired(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.classification === 'expired';
+function fieldSelectorFor({ key }: Projection): string {
+  const [name = '', namespace] = key.split('/').reverse();
+  return `metadata.name=${name}${namespace === undefined ? '' : `,metadata.namespace=${namespace}`}`;
 }
 
-function howItEnded(error: unknown): WatchEnd {
-  if (error instanceof BrokenWatch) return error instanceof SilentWatch ? 'silent' : 'broken';
-  return isExpired(error) ? 'expired' : 'failed';
-}
-
-function hasNoAnswer(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === undefined;
-}
-
-/** Whether the version to resume from is of no use: too old, refused, or ahead of a restored database. */
-function mustListAgain(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false;
-  if (error.classification === 'expired' || error.classification === 'refused') return true;
-  return error.details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') ?? false;
-}
-
-function problemText(error: unknown, path: string): string {
-  if (!(error instanceof ApiError)) return `${path} cannot be read: ${String(error)}`;
-  const { classification, message } = error;
-  if (classification === 'access-denied')
-    return `${message}; grant list and watch; the operator then continues by itself`;
-  if (classification === 'api-missing') return `${message}; waiting for this API: install its CRD`;
-  return `${message}; retrying`;
+/** Whether it is the same object, not from before. */
+function isSince({ metadata: { uid, resourceVersion } }: KubernetesObject, shown: Projection): boolean {
+  return uid === shown.uid && !isOlder(resourceVersion, shown.resourceVersion);
 }

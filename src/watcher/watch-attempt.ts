@@ -1,12 +1,4 @@
-/** A watch that was accepted and then broke, fell silent or ended at once: an everyday event, to be resumed. */
-export class BrokenWatch extends Error {
-  override readonly name: string = 'BrokenWatch';
-}
-
-/** A watch that said nothing for so long that its connection was dropped. */
-export class SilentWatch extends BrokenWatch {
-  override readonly name = 'SilentWatch';
-}
+import { BrokenWatch, SilentWatch } from './watch-failures.ts';
 
 /** A watch that ends sooner than this is not let try again at once: a server may do nothing but end them. */
 const SHORT_MS = 1000;

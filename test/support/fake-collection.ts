@@ -23,7 +23,8 @@ interface OpenWatch {
 
 /**
  * A collection of pods behind a FakeApiServer, with the API server's rules for lists in pages, watches from a
- * resourceVersion and compaction. Faults are handlers that answer in its place, each once.
+ * resourceVersion and compaction. Of selectors, it knows only the one of a name. Faults are handlers that answer in its
+ * place, each once.
  */
 export class FakeCollection {
   readonly faults = { list: [] as Handler[], watch: [] as Handler[] };
@@ -134,7 +135,11 @@ export class FakeCollection {
     const limit = Number(request.url.searchParams.get('limit') ?? Infinity);
     const token = request.url.searchParams.get('continue');
     const [version = '', offset = '0', last = ''] = token?.split(':') ?? [this.version];
-    const objects = [...this.#objects.values()];
+    const [, named] =
+      /metadata\.name=([^,]+)/.exec(request.url.searchParams.get('fieldSelector') ?? '') ?? [];
+    const objects = [...this.#objects.values()].filter(
+      ({ metadata: { name } }) => named === undefined || name === named,
+    );
     const rest = objects.filter(({ metadata }) => metadata.name > last);
     const all = version === 'rest' ? rest : token ? this.#snapshots.get(version) : objects;
     if (!all) {

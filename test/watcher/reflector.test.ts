@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { AudienceOptions } from '../../src/watcher/audience.ts';
 import type { ObjectChange, Projection } from '../../src/watcher/known-objects.ts';
@@ -515,6 +515,54 @@ describe('a database that is restored while the server of the watch lives on, an
     await eventually(() => known().join() === 'default/new');
     restored.put('next');
     await eventually(() => known().length === 2);
+  });
+
+  describe('and has already passed what was shown', () => {
+    beforeEach(() => {
+      isRestored = true;
+      for (let i = 0; i < 20; i += 1) restored.put('new');
+    });
+    afterEach(() => void jest.useRealTimers());
+
+    /** As the watch has ten seconds to tell it. */
+    const foundGone = async () => {
+      jest.useFakeTimers({
+        doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date', 'performance'],
+      });
+      reflector.isGone(shown());
+      await jest.advanceTimersByTimeAsync(10_000);
+    };
+
+    it('is noticed by a read that is older than what was shown', async () => {
+      restored.restore();
+      for (const name of ['old', ...Array.from({ length: 200 }, () => 'new')]) restored.put(name);
+      reflector.isRead('11', shown());
+      await eventually(() => known().length === 2 && shown().resourceVersion === '11');
+    });
+
+    it('is noticed by what is gone, and still shown', async () => {
+      await foundGone();
+      await eventually(() => known().join() === 'default/new');
+    });
+
+    it('is noticed by what is gone, and still shown, after the watch went over to the new server', async () => {
+      pods.breakWatches('reset');
+      await eventually(() => restored.openWatches === 1);
+      await foundGone();
+      await eventually(() => !known().includes('default/old'));
+    });
+
+    it('costs one read where the object is there as it was shown, as after a run that changed nothing', async () => {
+      isRestored = false;
+      const asked = server.requests.length;
+      await foundGone();
+      await eventually(() => server.requests.length === asked + 1);
+      pods.put('marker');
+      await eventually(() => known().length === 2);
+      expect(server.requests.at(-1)?.url.search).toBe(
+        '?limit=1&fieldSelector=metadata.name%3Dold%2Cmetadata.namespace%3Ddefault',
+      );
+    });
   });
 
   it('costs no request where a read is as new as what was shown', async () => {
