@@ -44,7 +44,8 @@ export const secretCopy = defineController({
   steps: {
     copy: {
       summary: 'copy the Secret',
-      external: false,
+      // A late attempt would write an old password, or leave a copy behind: the library waits for it.
+      external: true,
       run: async (
         { resource, observed: { source, copies }, kube, progress },
         namespaces: readonly string[],
@@ -59,10 +60,10 @@ export const secretCopy = defineController({
           } else {
             const gone = Object.keys(copy.data ?? {}).filter((key) => !(key in data));
             const nulls = Object.fromEntries(gone.map((key) => [key, null]));
-            const { uid } = copy.metadata;
+            const { resourceVersion } = copy.metadata;
             await kube.patch(
               { type: SECRETS, namespace, name },
-              { metadata: { uid }, data: { ...data, ...nulls } },
+              { metadata: { resourceVersion }, data: { ...data, ...nulls } },
             );
           }
           progress(`copied the Secret into ${namespace}`);
