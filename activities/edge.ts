@@ -1,6 +1,13 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Advice, Cause } from '../src/contract/cause.ts';
-import { type Action, reasonOf, sentenceOf, type StepReport } from '../src/contract/decision.ts';
+import {
+  type Action,
+  isConverged,
+  isRest,
+  reasonOf,
+  sentenceOf,
+  type StepReport,
+} from '../src/contract/decision.ts';
 import { FAILURE, type CauseInFailure, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
@@ -63,16 +70,10 @@ export async function atTheEdge(
 /** What was done, and what comes next, in a line. */
 function logEnd(log: Logger, { did, next }: StepReport): void {
   const done = did.length === 0 ? '' : `${sentenceOf(did)}; `;
-  switch (next.do) {
-    case 'converged':
-      log.info({ next: next.do }, did.length === 0 ? next.because : sentenceOf(did));
-      return;
-    case 'stalled':
-      log.warn({ next: next.do }, `${done}stalled: ${reasonOf(next)}`);
-      return;
-    default:
-      log.info({ next: next.do }, `${done}next: ${next.do}: ${reasonOf(next)}`);
-  }
+  if (isConverged(next)) log.info({ next: next.do }, did.length === 0 ? next.because : sentenceOf(did));
+  else if (isRest(next) && next.do === 'stalled')
+    log.warn({ next: next.do }, `${done}stalled: ${reasonOf(next)}`);
+  else log.info({ next: next.do }, `${done}next: ${next.do}: ${reasonOf(next)}`);
 }
 
 interface Attempt {

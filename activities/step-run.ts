@@ -259,5 +259,7 @@ function isLeftToBackoff(
 ): boolean {
   if (did.length > 0) return false;
   if (!isOf(error, 'refused', 'overridden', 'access-denied', 'namespace-terminating')) return true;
-  return decision.do === step.do || (decision.do === 'updateStatus' && wasRefusedBefore);
+  return (
+    (isStep(decision) && decision.do === step.do) || (decision.do === 'updateStatus' && wasRefusedBefore)
+  );
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { Controller } from '../src/contract/controller.ts';
+import { isConverged } from '../src/contract/decision.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
@@ -130,9 +131,8 @@ async function isInDesiredState(awaited: AwaitedSample, cluster: KubernetesClien
   const primary = controller.primary.view(object);
   if (primary === undefined) return false;
   const children = await childrenOf(awaited, cluster);
-  return (
-    controller.decide(controller.observation(primary, children, object.metadata), Date.now()).do ===
-    'converged'
+  return isConverged(
+    controller.decide(controller.observation(primary, children, object.metadata), Date.now()),
   );
 }
 

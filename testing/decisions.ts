@@ -3,6 +3,7 @@ import type { Decision } from '../src/api/next.ts';
 import type { DecisionContext } from '../src/api/step.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
+import { namedStep } from '../src/contract/decision.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
 import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { viewedObject } from '../src/controllers/defined/noted.ts';
@@ -19,7 +20,7 @@ export interface GivenResource {
   readonly isBeingDeleted?: boolean;
 }
 
-/** What was decided, to be compared: `{ do: 'provision', because: 'there is no bucket' }`. */
+/** What was decided, to be compared: `{ do: 'provision', because: 'there is no bucket' }`. A step that is named `wait` or the like has `isStep`. */
 export type Decided =
   | { readonly do: 'converged' | 'removeFinalizer'; readonly because: string; readonly notReady?: object }
   | { readonly do: 'wait'; readonly for: string; readonly recheckAfter: string; readonly cause?: object }
@@ -31,7 +32,7 @@ export type Decided =
       readonly recheckAfter?: string;
     }
   | { readonly do: 'record'; readonly because: string; readonly status: object }
-  | { readonly do: string; readonly because: string; readonly data?: unknown };
+  | { readonly do: string; readonly isStep?: true; readonly because: string; readonly data?: unknown };
 
 type ObservedIn<D extends AnyDefinition> =
   Parameters<NonNullable<D['decide']>>[0] extends DecisionContext<unknown, unknown, infer Observed>
@@ -134,7 +135,7 @@ function decidedAs(outcome: Decision): Decided {
   switch (outcome.is) {
     case 'step': {
       const { step, because, data } = outcome;
-      return { do: step, because, ...(data !== undefined && { data }) };
+      return { ...namedStep(step), because, ...(data !== undefined && { data }) };
     }
     case 'wait': {
       const { is, what, ...more } = outcome;

@@ -16,9 +16,9 @@ import {
 } from '@temporalio/workflow';
 import {
   addedUp,
-  type Converged,
   type Action,
   type Held,
+  isConverged,
   isRest,
   type NextInHistory,
   type Observe,
@@ -132,7 +132,8 @@ class Reconcile {
     let next: NextInHistory = this.#run.first;
     for (;;) {
       if (isConverged(next) && this.#changes.count === this.#seen) return this.#result(next.because);
-      if (next.do !== 'held' && next.do !== 'observe') this.#hold = undefined;
+      const isHeld = isRest(next) && next.do === 'held';
+      if (!isHeld && next.do !== 'observe') this.#hold = undefined;
       next = isRest(next) ? await this.#rest(next) : await this.#take(next);
       if (workflowInfo().continueAsNewSuggested) await this.#continueAsNew();
     }
@@ -323,10 +324,6 @@ function attemptMaxOf(step: Step | Observe): number {
 function summaryOf(step: Step | Observe): string {
   const summary = 'summary' in step ? step.summary : undefined;
   return asSummary(`${summary ?? (step.do === 'observe' ? OBSERVE : step.do)}: ${step.because}`);
-}
-
-function isConverged(next: NextInHistory): next is Converged {
-  return next.do === 'converged';
 }
 
 /**

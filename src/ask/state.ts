@@ -1,7 +1,7 @@
 import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
 import type { Cause } from '../contract/cause.ts';
 import type { Controller } from '../contract/controller.ts';
-import { causeOf, type NextInHistory } from '../contract/decision.ts';
+import { causeOf, isRest, type NextInHistory } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { controlOf, invalidAnnotation } from '../controllers/control/annotations.ts';
 import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
@@ -63,6 +63,8 @@ export function stateOfRun(
 
 /** The state of a resource without an open run, from its controller's decision. */
 export function stateByDecision(next: NextInHistory): ResourceState {
+  // No run works on it.
+  if (!isRest(next)) return 'Waiting';
   switch (next.do) {
     case 'converged':
       return causeOf(next) === undefined ? 'UpToDate' : 'NotReady';
@@ -70,8 +72,7 @@ export function stateByDecision(next: NextInHistory): ResourceState {
       return 'Stalled';
     case 'held':
       return 'by' in next && next.by === 'approval' ? 'AwaitingApproval' : 'Paused';
-    default:
-      // No run works on it.
+    case 'wait':
       return 'Waiting';
   }
 }

@@ -30,6 +30,8 @@ interface WithEvent {
 export interface Step extends WithEvent {
   /** The name of the activity, such as `createJob`. */
   readonly do: string;
+  /** Only where its name is a word for a rest, such as `wait`. */
+  readonly isStep?: true;
   /** Why it is needed, for people. Nothing secret: it enters workflow history. */
   readonly because: string;
   /** What the Temporal UI shows beside the activity; the reason follows it. {@link nextInHistory} adds it. */
@@ -168,12 +170,28 @@ export interface StepReport {
 }
 
 export function isRest(decision: NextStep): decision is Rest {
-  return isRestName(decision.do);
+  return isRestNamed(decision);
 }
 
 /** Whether that is no step, but why there is none. */
-export function isRestName(name: string): name is Rest['do'] {
+export function isRestNamed({ do: name, isStep }: Named): boolean {
+  return isStep !== true && isRestWord(name);
+}
+
+/** A decision, or what a history has of one. */
+type Named = Pick<Step, 'do' | 'isStep'>;
+
+/** An author may give a step such a name. */
+export function namedStep(name: string): Named {
+  return { do: name, ...(isRestWord(name) && { isStep: true }) };
+}
+
+function isRestWord(name: string): boolean {
   return name === 'converged' || name === 'wait' || name === 'stalled' || name === 'held';
+}
+
+export function isConverged(decision: NextStep): decision is Converged {
+  return isRest(decision) && decision.do === 'converged';
 }
 
 export function isObserve<L extends Observe>(decision: NextStep<Step, L>): decision is L {
@@ -242,8 +260,9 @@ export function nextInHistory(
 
 /** What of a step the workflow needs. */
 function travelling(step: Partial<Step>): Partial<Step> {
-  const { writes, isDurable, attemptMaxMs, retry, onChange } = step;
+  const { isStep, writes, isDurable, attemptMaxMs, retry, onChange } = step;
   return {
+    ...(isStep && { isStep }),
     ...(writes !== undefined && { writes }),
     ...(isDurable && { isDurable }),
     ...(attemptMaxMs !== undefined && { attemptMaxMs }),

@@ -1,7 +1,7 @@
 import { activityInfo, ApplicationFailure, Context } from '@temporalio/activity';
 import { inOneLine, type Cause } from '../contract/cause.ts';
 import { isOfOtherCluster, labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
-import type { StepReport } from '../contract/decision.ts';
+import { isConverged, type StepReport } from '../contract/decision.ts';
 import { FAILURE } from '../contract/failures.ts';
 import type { Logger } from '../contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
@@ -51,7 +51,7 @@ function nameOf(cluster: ClusterIdentity = {}): string {
 export function reportingEnds(activities: Activities, onEnd: (ref: ResourceRef) => void): Activities {
   return around(activities, async ({ ref }, _, act) => {
     const result = await act();
-    if (result.next.do === 'converged') onEnd(ref);
+    if (isConverged(result.next)) onEnd(ref);
     return result;
   });
 }

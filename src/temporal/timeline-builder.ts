@@ -196,6 +196,7 @@ const CauseInFailed = CauseInHistory.extend({
 
 const NextInHistory = z.object({
   do: z.string(),
+  isStep: z.literal(true).optional(),
   because: z.string().optional(),
   for: z.string().optional(),
   reason: z.string().optional(),
@@ -235,14 +236,21 @@ function doneWith(result: MaybePayload, tookMs: number): TimelineStepEnd {
 }
 
 function nextIn(next: z.infer<typeof NextInHistory>): TimelineNextStep {
-  const { do: name, reason, message, advice = [] } = next;
+  const { do: name, isStep, reason, message, advice = [] } = next;
   const because = next.because ?? message ?? (next.for === undefined ? '' : waitingFor(next.for));
   const stalled =
     name === 'stalled' && reason !== undefined ? { reason, message: because, advice } : undefined;
   const cause = next.cause ?? next.notReady ?? stalled;
   const held = name === 'held' ? HELD_REASONS.find((each) => each === reason) : undefined;
   const what = next.for === undefined ? {} : { for: next.for };
-  return { do: name, because, ...what, ...(cause && { cause }), ...(held && { held }) };
+  return {
+    do: name,
+    ...(isStep && { isStep }),
+    because,
+    ...what,
+    ...(cause && { cause }),
+    ...(held && { held }),
+  };
 }
 
 function summaryOf({ userMetadata }: HistoryEvent): string | undefined {

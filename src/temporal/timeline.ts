@@ -65,6 +65,8 @@ export type TimelineStepEnd =
 /** What comes next, and why. */
 export interface TimelineNextStep {
   readonly do: string;
+  /** As {@link Step} has it. */
+  readonly isStep?: true;
   readonly because: string;
   /** What a wait is for. */
   readonly for?: string;

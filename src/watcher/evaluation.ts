@@ -1,6 +1,7 @@
 import type { Controller } from '../contract/controller.ts';
 import {
   converged,
+  isConverged,
   isRest,
   nextInHistory,
   reasonOf,
@@ -48,7 +49,7 @@ export const DOOMED = converged('its namespace is being deleted');
 
 /** Whether the resource is to have an open run: all are but those in their desired state. */
 export function isNeeded(evaluation: Evaluation | undefined): evaluation is Evaluation {
-  return evaluation !== undefined && evaluation.decision.do !== 'converged';
+  return evaluation !== undefined && !isConverged(evaluation.decision);
 }
 
 /** What a run is started with because of this view. */

@@ -1,6 +1,6 @@
 import { namespaceOf, typeNameOf, type Controller } from '../contract/controller.ts';
 import type { Control } from '../contract/control.ts';
-import type { NextStep } from '../contract/decision.ts';
+import { isConverged, type NextStep } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { ResourceRef } from '../contract/resource.ts';
@@ -312,7 +312,7 @@ export class Resources {
 
   /** A run that is open is signalled because of the inputs; where none is, the look calls for one. */
   #withLook(key: string, decision: NextStep): NextStep {
-    const because = decision.do === 'converged' ? this.#rechecks.due(key) : undefined;
+    const because = isConverged(decision) ? this.#rechecks.due(key) : undefined;
     return because === undefined ? decision : { do: 'observe', because };
   }
 

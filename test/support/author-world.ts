@@ -2,7 +2,7 @@ import { definedReconciler } from '../../activities/defined.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
-import { isRestName, type NextStep, type Refusal } from '../../src/contract/decision.ts';
+import { isRest, type NextStep, type Refusal } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
@@ -88,11 +88,11 @@ export class AuthorWorld {
         known = end.known;
         refusal = end.refusal ?? refusal;
         name = end.next.do;
+        if (isRest(end.next)) return steps;
       } catch (error) {
         const { classification, message } = error as Error & { readonly classification?: string };
         return [...steps, `failed: ${classification ?? message}`];
       }
-      if (isRestName(name)) return steps;
       steps.push(name);
     }
     return steps;

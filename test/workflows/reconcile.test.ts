@@ -3,6 +3,8 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { coresdk } from '@temporalio/proto';
 import {
   converged,
+  namedStep,
+  nextInHistory,
   stalled,
   waitFor,
   type Action,
@@ -67,6 +69,20 @@ describe('a run', () => {
     const nothing: unknown = undefined;
     await expect(run.ends(nothing as StepReport)).rejects.toThrow(TypeError);
   });
+});
+
+describe('a step that is named like a rest', () => {
+  it.each(['converged', 'wait', 'stalled', 'held'])(
+    'is called, whichever comes before it: %s',
+    async (name) => {
+      const step: Step = { ...namedStep(name), because: 'it is needed' };
+      const [run, story] = await start(step);
+      expect(story).toEqual([`${name} locally`]);
+      expect(run.details).toBe(`**${name}**: it is needed`);
+      expect(await run.ends(result(nextInHistory(step), POD))).toEqual([`${name} locally`]);
+      expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
+    },
+  );
 });
 
 describe('a brief step', () => {

@@ -39,7 +39,8 @@ function how({ world }: Machine): string {
 
 export function isMoreToDo(progress: Progress, rest: NextInHistory | undefined): boolean {
   if (progress.at !== 'end') return false;
-  return progress.end.next.do !== (rest?.do ?? 'converged');
+  const { next } = progress.end;
+  return isStep(next) || next.do !== (rest?.do ?? 'converged');
 }
 
 function answerOf(progress: Progress): string {

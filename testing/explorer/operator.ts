@@ -4,7 +4,14 @@ import {
   PAUSED,
   type Condition,
 } from '../../src/contract/control.ts';
-import { isRest, type Held, type NextInHistory } from '../../src/contract/decision.ts';
+import {
+  isConverged,
+  isObserve,
+  isRest,
+  type Held,
+  type NextInHistory,
+  type NextStep,
+} from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { Ahead } from './ahead.ts';
 import { wordsOf } from './api-server.ts';
@@ -151,11 +158,11 @@ export class OperatorModel {
     for (const run of Object.values(state.runs)) {
       const held = heldIn(run);
       if (held !== undefined) wrong.push(`a run is held, and nothing releases it: ${held.message}`);
-      if (!isExpected(run, decision?.do))
+      if (!isExpected(run, decision))
         wrong.push(`a run is open, and the view calls for ${decision?.do ?? 'nothing'}`);
     }
     const isIdle = Object.keys(state.runs).length === 0;
-    if (isIdle && decision !== undefined && decision.do !== 'converged')
+    if (isIdle && decision !== undefined && !isConverged(decision))
       wrong.push(`no run is open, and the view calls for ${decision.do}`);
     return [...wrong, ...(await askedAgain(this.#machine, state))];
   }
@@ -275,9 +282,9 @@ function heldIn({ next, attempt }: SimulatedRun): Held | undefined {
 }
 
 /** A run that is tried again and again, or rests where the view rests; or the view does not suffice to tell. */
-function isExpected({ next, attempt }: SimulatedRun, decision: string | undefined): boolean {
+function isExpected({ next, attempt }: SimulatedRun, decision: NextStep | undefined): boolean {
   // No view shows that the outside system is away.
   if (attempt !== null) return true;
-  if (decision === undefined || decision === 'converged') return false;
-  return decision === 'observe' || valueOf<NextInHistory>(next).do === decision;
+  if (decision === undefined || isConverged(decision)) return false;
+  return isObserve(decision) || valueOf<NextInHistory>(next).do === decision.do;
 }

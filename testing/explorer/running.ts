@@ -1,4 +1,5 @@
 import {
+  isConverged,
   isRest,
   stalled,
   type Held,
@@ -128,7 +129,7 @@ export class RunsModel {
       run.task ??= checkpointOf(run);
       return true;
     }
-    if (next.do === 'converged') return this.#complete(state, run);
+    if (isConverged(next)) return this.#complete(state, run);
     run.task = null;
     if (!run.buffered) return false;
     deliverSignal(state, run);
@@ -207,7 +208,7 @@ export class RunsModel {
     if (writes > 0 && end.did.length === 0) throw new Violation(`${attempt.step} does not say what it did`);
     run.attempt = null;
     this.#keep(run, attempt, end);
-    if (end.next.do === 'converged') this.#around.onConverged(state, run.ref);
+    if (isConverged(end.next)) this.#around.onConverged(state, run.ref);
     noteRefusal(run, attempt.step, end);
     run.hasResult = true;
     const { unknownUntilMs = 0 } = end;
@@ -301,7 +302,7 @@ export class RunsModel {
     const { end } = progress;
     // A run that has gone on since may know more, which is lost then.
     if (run !== undefined) this.#keep(run, ghost, end);
-    if (end.next.do === 'converged') this.#around.onConverged(state, ghost.ref);
+    if (isConverged(end.next)) this.#around.onConverged(state, ghost.ref);
   }
 
   /** `Memory.keep` and `Memory.rest`. */

@@ -1,6 +1,6 @@
 import type { Controller, ReferredState, ResourceType, Watched } from '../../src/contract/controller.ts';
 import { isPaused, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
-import { converged, type NextStep } from '../../src/contract/decision.ts';
+import { converged, isConverged, type NextStep } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { isSelectedBy, referredObjects, stateOf } from '../../src/contract/references.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
@@ -310,7 +310,7 @@ function isSpecial(datum: Datum | null | undefined): boolean {
 
 /** A run that is open is signalled because of the inputs; where none is, the look calls for one. */
 function withLook({ count, done }: RecheckState, decision: NextStep): NextStep {
-  if (decision.do !== 'converged' || done >= count) return decision;
+  if (!isConverged(decision) || done >= count) return decision;
   return { do: 'observe', because: 'a reconcile was requested' };
 }
 

@@ -1,4 +1,4 @@
-import { sentenceOf } from '../../contract/decision.ts';
+import { isRestNamed, sentenceOf } from '../../contract/decision.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type {
@@ -149,8 +149,9 @@ function doneText({ end, summary }: StepEntry): string {
   return sentenceOf(did) || (next === undefined ? (summary ?? '') : nextText(next));
 }
 
-function nextText({ do: next, because }: TimelineNextStep): string {
-  return [NOTHING[next] ?? `next: ${next}`, because].filter((words) => words !== '').join(': ');
+function nextText(next: TimelineNextStep): string {
+  const what = isRestNamed(next) ? NOTHING[next.do] : undefined;
+  return [what ?? `next: ${next.do}`, next.because].filter((words) => words !== '').join(': ');
 }
 
 const NOTHING: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import type { Advice } from '../../contract/cause.ts';
 import { isNamespaceType, namespaceOf } from '../../contract/controller.ts';
 import { PAUSED_ANNOTATION } from '../../contract/control.ts';
-import { causeOf } from '../../contract/decision.ts';
+import { causeOf, isConverged } from '../../contract/decision.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { hasStatus } from '../controllers.ts';
@@ -54,8 +54,9 @@ function leftOut(known: CompleteFindings): ExplanationBody | undefined {
 
 function ignored(known: CompleteFindings): AdvisedProblem | undefined {
   const { controller, cluster } = known;
-  const next = liveIn(known)?.next.do ?? 'converged';
-  return next === 'converged' ? controller.words?.ignored?.(cluster.object) : undefined;
+  const next = liveIn(known)?.next;
+  const isIgnored = next === undefined || isConverged(next);
+  return isIgnored ? controller.words?.ignored?.(cluster.object) : undefined;
 }
 
 /** The options of the operator are unknown. There may be no operator. */
@@ -107,7 +108,7 @@ function unknownDecision(known: CompleteFindings): ExplanationBody | undefined {
 
 function nothingToDo(known: CompleteFindings): ExplanationBody | undefined {
   const next = liveIn(known)?.next;
-  if (next?.do !== 'converged') return undefined;
+  if (next === undefined || !isConverged(next)) return undefined;
   const { because, advice, ...answer } = notReady(known) ?? done(known);
   const problem = problemOfOperator(known);
   return {

@@ -1,4 +1,4 @@
-import { reasonOf, type NextInHistory } from '../../contract/decision.ts';
+import { isConverged, reasonOf, type NextInHistory } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { CommandAdvice } from '../../contract/cause.ts';
 import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
@@ -66,7 +66,7 @@ export const WITHOUT_OPTIONS = 'assuming default options';
 export function nextFact(findings: ResourceFindings, note?: string): Fact[] {
   const next = liveIn(findings)?.next;
   if (next === undefined) return [];
-  const text = next.do === 'converged' ? 'nothing' : next.do;
+  const text = isConverged(next) ? 'nothing' : next.do;
   return facts({ next: `${text}: ${decisionText(next)}${note === undefined ? '' : ` (${note})`}` });
 }
 

@@ -1,6 +1,6 @@
 import type { Cause } from '../../contract/cause.ts';
 import { REJECTED_ANNOTATION } from '../../contract/control.ts';
-import { causeOf, isRestName, type HeldReason } from '../../contract/decision.ts';
+import { causeOf, isRest, isRestNamed, type HeldReason } from '../../contract/decision.ts';
 import { isTaskFailing, pendingStepOf, type PauseInTemporal } from '../../temporal/run-reader.ts';
 import { lastNextOf, type TimelineEntry, type PendingStep } from '../../temporal/timeline.ts';
 import { durationText } from '../output.ts';
@@ -64,11 +64,11 @@ function isDue({ run, nowMs, live }: Open): boolean {
   const hasTaskAlone = run.workflowTaskAttempt !== undefined && run.pending.length === 0;
   const isOverdue = run.pending.some(({ nextTryAtMs }) => nextTryAtMs !== undefined && nextTryAtMs <= nowMs);
   // Such as an annotation that was removed while no worker was there.
-  const now = liveIn({ live })?.next.do;
+  const now = liveIn({ live })?.next;
   const isRestOver =
     run.runState !== undefined &&
     now !== undefined &&
-    now !== (run.runState === 'Stalled' ? 'stalled' : 'held');
+    !(isRest(now) && now.do === (run.runState === 'Stalled' ? 'stalled' : 'held'));
   return hasTaskAlone || isOverdue || isRestOver;
 }
 
@@ -199,9 +199,9 @@ function resting(open: Open, rest: 'stalled' | 'wait'): Part {
 function reconciling({ run, temporal: { timeline } }: Open): Part {
   const [pending] = run.pending;
   const current = lastOf(timeline?.entries, 'step', ({ end }) => end.how === 'in progress');
-  const next = lastNextOf(timeline)?.do;
+  const next = lastNextOf(timeline);
   // After a rest, the next step is not known yet.
-  const step = next === undefined || isRestName(next) ? undefined : next;
+  const step = next === undefined || isRestNamed(next) ? undefined : next.do;
   return {
     headline: 'is being reconciled',
     facts: [
@@ -246,9 +246,9 @@ function heldStep(open: Open): string | undefined {
 /** Why a run rests: from its history, or else, such as without a key for it, from the controller's decision now. */
 function restOf(known: CompleteFindings, rest: 'stalled' | 'held' | 'wait'): Rest {
   const [then, decided] = [lastNextOf(known.temporal.timeline), liveIn(known)?.next];
-  const now = decided?.do === rest ? decided : undefined;
+  const now = decided !== undefined && isRest(decided) && decided.do === rest ? decided : undefined;
   const cause = now && causeOf(now);
-  if (then?.do === rest)
+  if (then?.do === rest && isRestNamed(then))
     return { because: then.for ?? then.because, cause: then.cause ?? cause, heldBy: then.held };
   const heldBy = now?.do === 'held' && 'reason' in now ? now.reason : undefined;
   return { because: now && decisionText(now), cause, heldBy };

@@ -2,6 +2,7 @@ import { type Circumstances, type Control } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import {
   isObserve,
+  isRest,
   isStep,
   warning,
   type Approval,
@@ -202,7 +203,7 @@ function acknowledgeApproval<S extends Step>({
   if (answer?.is !== 'approved' || reported === undefined) return undefined;
   if (answer.plan === reported.lastHandledApproval) return undefined;
   // A step does not end what was approved, nor does a wait between two of them.
-  if (decision.do !== 'converged' && decision.do !== 'stalled') return undefined;
+  if (!isRest(decision) || (decision.do !== 'converged' && decision.do !== 'stalled')) return undefined;
   const because = `nothing is left to delete of plan ${answer.plan}, ${answerInWords(answer, options)}`;
   if (!circumstances.isLive) return observe(because);
   return controlStep(reported, because, { lastHandledApproval: answer.plan });

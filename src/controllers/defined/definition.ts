@@ -2,7 +2,15 @@ import type { ControllerDefinition } from '../../api/controller.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
 import type { ResourceType } from '../../contract/controller.ts';
-import { converged, stalled, waitFor, warning, type Rest, type Step } from '../../contract/decision.ts';
+import {
+  converged,
+  namedStep,
+  stalled,
+  waitFor,
+  warning,
+  type Rest,
+  type Step,
+} from '../../contract/decision.ts';
 import { millisecondsIn } from '../../contract/duration.ts';
 import { ATTEMPT_MAX_MS } from '../../contract/run.ts';
 import { displayName, type ResourceRef } from '../../contract/resource.ts';
@@ -94,7 +102,7 @@ export function stepFor(
   const { retry, onChange } = its ?? {};
   const writes = its?.writes?.(facts, data);
   return {
-    ...{ do: step, because, data },
+    ...{ ...namedStep(step), because, data },
     ...((isLong || isExternal(definition, step)) && { isDurable: true }),
     ...(isLong && { attemptMaxMs: attemptMaxMs(its) }),
     ...(writes !== undefined && { writes }),
