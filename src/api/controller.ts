@@ -1,17 +1,17 @@
 import type { z } from 'zod';
 import type { PolicyRule } from '../contract/controller.ts';
-import { millisecondsIn } from '../contract/duration.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
-import type { Kind, SpecOf, StatusOf } from './kind.ts';
+import { checkController } from './checks.ts';
+import type { AnyKind, SpecOf, StatusOf } from './kind.ts';
 import type { Children, ChildrenContext } from './child.ts';
 import type { NextOf, Decision } from './next.ts';
 import type { ReferencedType } from './reference.ts';
 import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
-/** Any kind that {@link defineKind} has made. */
-export type AnyKind = Kind<z.ZodObject, z.ZodObject>;
+export { keepsNote } from './checks.ts';
+export { isKind, type AnyKind } from './kind.ts';
 
 /** A resource of a kind, parsed. */
 export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
@@ -67,7 +67,7 @@ export interface ControllerDefinition<
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
   Clients = any,
 > {
-  /** In kebab-case: `bucket`. It is in workflow ids, so it stays. */
+  /** Lower-case words joined by `-`, at most 63 characters: `image-scan`. It is in workflow ids, so it stays. Another one for each controller of an operator. */
   readonly name: string;
   /** What it does for a resource, in the title of a run: `the label follows its annotation`. Default: the title names the resource. */
   readonly summary?: string;
@@ -81,7 +81,9 @@ export interface ControllerDefinition<
   view?(object: KubernetesObject): View;
   /**
    * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean or one of
-   * some words, with a default or optional, and nothing secret, since they are published for the commands.
+   * some words, with a default or optional, and nothing secret, since they are published for the commands. Named in camelCase, at most 63
+   * characters: `storeUrl` is the flag `--store-url`. Not `help`, `version` or `config`, no name of another option, and no `no` before a
+   * name, which turns a flag off.
    */
   readonly options?: Options;
   /**
@@ -94,11 +96,11 @@ export interface ControllerDefinition<
   /** Types whose objects the resources refer to. Only of a kind. Default: none. */
   readonly references?: readonly ReferencedType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /**
-   * Kept on the resource until `decide` answers `next.removeFinalizer`: `example.com/bucket`. On a type that is not of {@link defineKind} it is
+   * Kept on the resource until `decide` answers `next.removeFinalizer`: `example.com/bucket`, a domain and a name of at most 63 characters. On a type that is not of {@link defineKind} it is
    * added before the first step, and before a rest of a resource of which `observe` or `owned` shows something to remove. Default: none.
    */
   readonly finalizer?: string;
-  /** Observes it again and again, for changes that no watch shows: `10m`. From 10 s on. Only with `observe`, or of a kind. Default: never. */
+  /** Observes it again and again, for changes that no watch shows: `10m`. From `10s` to `24d`. Only with `observe`, or of a kind. Default: never. */
   readonly pollInterval?: string;
   /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. */
   observe?(
@@ -113,7 +115,11 @@ export interface ControllerDefinition<
     context: ChildrenContext<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>,
     next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
   ): Children;
-  /** Only with `decide`. */
+  /**
+   * Only with `decide`. A name is that of an activity in the history: letters, digits, `-` and `_`, with a letter first, at most 63 characters.
+   * Those of the library are taken: `observe`, `default`, `addFinalizer`, `removeFinalizer`, `updateStatus`, `updateState`, and `create`,
+   * `apply` and `delete` with a kind that is declared, such as `createDeployment`.
+   */
   readonly steps?: {
     readonly [Name in keyof Steps]: StepDefinition<
       NoInfer<ResourceFor<F, View>>,
@@ -162,7 +168,7 @@ export interface ControllerDefinition<
 /**
  * A controller that decides. The steps and their data are typed: a step that does not exist does not compile.
  *
- * @throws Error where a name or a duration is not what it should be, or a member does not fit what it is for
+ * @throws Error in one sentence that says what is allowed, where a name or a duration is out of its limits, or a member does not fit what it is for
  * @example
  * const bucket = defineController({
  *   name: 'bucket',
@@ -202,72 +208,6 @@ export function defineController<
 >(
   definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients>,
 ): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients> {
-  const { name, finalizer, pollInterval, steps = {} } = definition;
-  const taken = Object.keys(steps).find((step) => RESERVED.includes(step));
-  const unpaced = Object.entries<Pick<StepDefinition<never, never, never, never>, 'retry'>>(steps).find(
-    ([, { retry = {} }]) =>
-      [retry.first ?? '1s', retry.longest ?? '1s'].some((each) => !millisecondsIn(each)),
-  );
-  const untimely = Object.entries<{ readonly timeout?: string }>(steps).find(
-    ([, { timeout }]) => !isTimely(timeout),
-  );
-  const misplaced = misplacedIn(definition);
-  const unseen = definition.owns?.find((each) => !('view' in each));
-  const problems = {
-    [`the name "${name}" is not in kebab-case, such as "bucket" or "image-scan"`]: !KEBAB_CASE.test(name),
-    [`the finalizer "${finalizer ?? ''}" has no domain before its name, such as "example.com/bucket"`]:
-      finalizer !== undefined && !/^[^/]+\/[^/]+$/.test(finalizer),
-    [`pollInterval is "${pollInterval ?? ''}", but must be a duration such as "10m"`]:
-      pollInterval !== undefined && millisecondsIn(pollInterval) === undefined,
-    [`the step ${taken ?? ''} has a name that the library uses itself`]: taken !== undefined,
-    [`the timeout of step ${untimely?.[0] ?? ''} must be a duration from "10s" to "1h"`]:
-      untimely !== undefined,
-    [`the retry of step ${unpaced?.[0] ?? ''} must be durations such as "5s"`]: unpaced !== undefined,
-    ['it has neither children nor decide']:
-      definition.children === undefined && definition.decide === undefined,
-    [`${misplaced ?? ''} cannot be used for ${definition.for.kind}`]: misplaced !== undefined,
-    [`for ${definition.for.kind} has a selector, which would hide a resource that has its finalizer or its state: use view`]:
-      keepsNote(definition) && isSelected(definition.for),
-    ['pollInterval needs observe']:
-      !isKind(definition.for) && pollInterval !== undefined && !definition.observe,
-    [`${definition.for.kind} is not of defineKind, so the controller needs a view of it`]:
-      !isKind(definition.for) && definition.view === undefined,
-    [`owns of ${unseen?.kind ?? ''} needs a view, which decide is given, or children, which declares it`]:
-      unseen !== undefined && definition.children === undefined,
-  };
-  const problem = Object.entries(problems).find(([, isWrong]) => isWrong)?.[0];
-  if (problem !== undefined) throw new Error(`controller ${name}: ${problem}`);
+  checkController(definition);
   return definition;
 }
-
-function isTimely(timeout: string | undefined): boolean {
-  if (timeout === undefined) return true;
-  const ms = millisecondsIn(timeout) ?? 0;
-  return ms >= 10_000 && ms <= 3_600_000;
-}
-
-/** Whether {@link defineKind} has made it. */
-export function isKind(type: WatchedType): type is AnyKind {
-  return 'manifest' in type;
-}
-
-/** Whether the library has to remember something of a resource whose status is not its own. */
-export function keepsNote(definition: {
-  readonly for: WatchedType;
-  readonly observe?: unknown;
-  readonly finalizer?: unknown;
-}): boolean {
-  return !isKind(definition.for) && (definition.observe !== undefined || definition.finalizer !== undefined);
-}
-
-function isSelected({ fieldSelector, labelSelector }: WatchedType): boolean {
-  return fieldSelector !== undefined || labelSelector !== undefined;
-}
-
-function misplacedIn(definition: { readonly for: WatchedType }): string | undefined {
-  const misplaced = isKind(definition.for) ? ['view', 'interruptOn'] : ['references', 'status', 'children'];
-  return misplaced.find((member) => member in definition);
-}
-
-const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-const RESERVED = ['observe', 'addFinalizer', 'removeFinalizer', 'updateStatus', 'updateState'];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ResourceType } from '../contract/controller.ts';
+import { misnamed, refuse } from './limits.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 
 /** A rule in CEL. Its message says what is wrong, and what to do. */
@@ -28,14 +29,17 @@ export interface ScalePaths {
 
 /** What an author says of a kind. */
 export interface KindDefinition<Spec extends z.ZodObject, Status extends z.ZodObject> {
+  /** A domain in lower case, with a dot, at most 189 characters: `example.com`. Not of `k8s.io` or `kubernetes.io`. */
   readonly group: string;
+  /** Lower-case letters, digits and `-`, with a letter first, at most 63 characters: `v1`. */
   readonly version: string;
-  /** In CamelCase: `Website`. */
+  /** In CamelCase, at most 59 characters, without `List` at the end: `Website`. */
   readonly kind: string;
-  /** Default: the kind in lower case, with an `s`. */
+  /** As a version may be: `websites`. Default: the kind in lower case, with an `s`. */
   readonly plural?: string;
+  /** As a version may be: `web`. */
   readonly shortNames?: readonly string[];
-  /** `kubectl get` lists the resources of all kinds of a category. */
+  /** `kubectl get` lists the resources of all kinds of a category, which is named as a version may be: `all`. */
   readonly categories?: readonly string[];
   /** Default: true. */
   readonly namespaced?: boolean;
@@ -63,6 +67,14 @@ export interface Kind<Spec extends z.ZodObject, Status extends z.ZodObject> exte
   readonly manifest: CustomResourceDefinition;
 }
 
+/** Any kind that {@link defineKind} has made. */
+export type AnyKind = Kind<z.ZodObject, z.ZodObject>;
+
+/** Whether {@link defineKind} has made it. */
+export function isKind(type: ResourceType): type is AnyKind {
+  return 'manifest' in type;
+}
+
 /** The type of `spec` of a kind: `SpecOf<typeof Website>`. */
 export type SpecOf<K extends { readonly spec: z.ZodType }> = z.infer<K['spec']>;
 /** The type of the author's fields in `status`. */
@@ -88,6 +100,7 @@ export interface CustomResourceDefinition {
  *   spec: z.object({ image: z.string().meta({ description: 'The image that serves it.' }) }),
  * });
  * @throws NotStructural where the schema says what a CustomResourceDefinition cannot
+ * @throws Error in one sentence that says what is allowed, where a name is out of its limits
  */
 export function defineKind<Spec extends z.ZodObject, Status extends z.ZodObject = z.ZodObject>(
   definition: KindDefinition<Spec, Status>,
@@ -95,9 +108,24 @@ export function defineKind<Spec extends z.ZodObject, Status extends z.ZodObject 
   const { group, version, kind, namespaced = true, shortNames, spec } = definition;
   const plural = definition.plural ?? `${kind.toLowerCase()}s`;
   const status = definition.status ?? (z.object({}) as unknown as Status);
+  checkKind({ ...definition, plural });
   const type = { group, version, plural, kind, namespaced, ...(shortNames && { shortNames }) };
   return { ...type, spec, status, manifest: manifestOf(definition, type, status) };
 }
+
+/** @throws Error where the API server would refuse it */
+function checkKind({ group, version, kind, plural, shortNames, categories }: Checked): void {
+  refuse(`kind ${kind}`, [
+    misnamed('group', group),
+    misnamed('version', version),
+    misnamed('kind', kind),
+    misnamed('plural', plural),
+    ...(shortNames ?? []).map((each) => misnamed('shortName', each)),
+    ...(categories ?? []).map((each) => misnamed('category', each)),
+  ]);
+}
+
+type Checked = Omit<KindDefinition<z.ZodObject, z.ZodObject>, 'spec' | 'status'>;
 
 const COLUMNS: readonly PrinterColumn[] = [
   {

@@ -193,28 +193,6 @@ describe('a controller that decides', () => {
 });
 
 describe('a definition', () => {
-  const { steps } = bucket;
-
-  it.each([
-    ['name', { name: 'Bucket' }, 'controller Bucket: the name "Bucket" is not in kebab-case'],
-    ['finalizer', { finalizer: 'bucket' }, 'the finalizer "bucket" has no domain'],
-    ['pollInterval', { pollInterval: 'often' }, 'pollInterval is "often", but must be a duration'],
-    ['owned type', { owns: [PODS] }, 'owns of Pod needs a view'],
-    ['step', { steps: { ...steps, observe: steps?.remove } }, 'the step observe has a name'],
-    [
-      'timeout',
-      { steps: { ...steps, remove: { ...steps?.remove, timeout: '2h' } } },
-      'the timeout of step remove must be',
-    ],
-    [
-      'retry',
-      { steps: { ...steps, remove: { ...steps?.remove, retry: { longest: 'soon' } } } },
-      'the retry of step remove must be durations',
-    ],
-  ])('whose %s is wrong is refused at once', (_, wrong, words) => {
-    expect(() => defineController({ ...bucket, ...wrong } as typeof bucket)).toThrow(words);
-  });
-
   it('with a poll has its resources checked so often, unless their annotation asks for another interval', () => {
     const controller = kindController({ ...bucket, pollInterval: '10m' });
     const intervalOf = (annotations: object) => {

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join, relative } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
+import { misnamed } from '../../api/limits.ts';
 import { VERSION } from '../../version.ts';
 import { writeFiles, type Files } from '../generate/files.ts';
 import { kebabCase, renamed, withController, type Names } from './names.ts';
@@ -92,13 +93,11 @@ async function answered({ kind, group, decides }: Given) {
 }
 
 function problemWith({ program, kind, group, isAdded }: Wanted): string | undefined {
-  if (!isAdded && !/^[a-z]([a-z0-9-]{0,50}[a-z0-9])?$/.test(program))
-    return `the name "${program}" is not in lower case with hyphens, such as website-operator`;
-  if (!/^[A-Z][A-Za-z0-9]{0,50}$/.test(kind))
-    return `the kind "${kind}" is not in CamelCase, such as Website`;
-  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(group))
-    return `the API group "${group}" is not a domain, such as example.com`;
-  return undefined;
+  return (
+    (isAdded ? undefined : misnamed('operator', program)) ??
+    misnamed('kind', kind) ??
+    misnamed('group', group)
+  );
 }
 
 /** @returns a problem; then nothing is written */

@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import { isKind } from './kind.ts';
+import { misnamed, mistimed, refuse } from './limits.ts';
+import type { StepDefinition } from './step.ts';
+import type { OwnedType, WatchedType } from './watched.ts';
+
+/*
+ * Refuses a controller that cannot work where it is written, in one sentence that says what is allowed.
+ */
+
+/** A definition, as far as it is checked. */
+interface Checked {
+  readonly name: string;
+  readonly for: WatchedType;
+  readonly owns?: readonly OwnedType<unknown>[];
+  readonly options?: z.ZodObject;
+  readonly steps?: object;
+  readonly finalizer?: string;
+  readonly pollInterval?: string;
+  readonly view?: unknown;
+  readonly observe?: unknown;
+  readonly children?: unknown;
+  readonly decide?: unknown;
+}
+
+/** @throws Error where it cannot work */
+export function checkController(definition: Checked): void {
+  const { name, for: type, owns = [], options, finalizer, pollInterval } = definition;
+  const { view, observe, children, decide } = definition;
+  const misplaced = (isKind(type) ? OF_OTHERS : OF_KINDS).find((member) => member in definition);
+  const unseen = owns.find((each) => each.view === undefined);
+  refuse(`controller ${name}`, [
+    misnamed('controller', name),
+    misnamed('finalizer', finalizer),
+    mistimed('pollInterval', 'pollInterval', pollInterval),
+    ...Object.keys(options?.shape ?? {}).map((option) => misnamed('option', option)),
+    ...stepProblems(definition),
+    children === undefined && decide === undefined && 'it has neither children nor decide',
+    misplaced !== undefined && `${misplaced} cannot be used for ${type.kind}`,
+    keepsNote(definition) &&
+      isSelected(type) &&
+      `for ${type.kind} has a selector, which would hide a resource that has its finalizer or its state: use view`,
+    !isKind(type) && pollInterval !== undefined && observe === undefined && 'pollInterval needs observe',
+    !isKind(type) &&
+      view === undefined &&
+      `${type.kind} is not of defineKind, so the controller needs a view of it`,
+    unseen !== undefined &&
+      children === undefined &&
+      `owns of ${unseen.kind} needs a view, which decide is given, or children, which declares it`,
+  ]);
+}
+
+const OF_OTHERS = ['view', 'interruptOn'];
+const OF_KINDS = ['references', 'status', 'children'];
+
+/** Whether the library has to remember something of a resource whose status is not its own. */
+export function keepsNote(definition: Pick<Checked, 'for' | 'observe' | 'finalizer'>): boolean {
+  return !isKind(definition.for) && (definition.observe !== undefined || definition.finalizer !== undefined);
+}
+
+function isSelected({ fieldSelector, labelSelector }: WatchedType): boolean {
+  return fieldSelector !== undefined || labelSelector !== undefined;
+}
+
+/** The activities of the library; `default` is what Temporal calls where it knows no other. */
+const LIBRARY_ACTIVITIES = [
+  'observe',
+  'default',
+  'addFinalizer',
+  'removeFinalizer',
+  'updateStatus',
+  'updateState',
+];
+
+type Timed = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry'>;
+
+function stepProblems({ steps = {}, owns = [] }: Checked): readonly (string | undefined)[] {
+  const declared = owns.filter((each) => each.view === undefined).map(({ kind }) => kind);
+  const taken = [
+    ...LIBRARY_ACTIVITIES,
+    ...declared.flatMap((kind) => [`create${kind}`, `apply${kind}`, `delete${kind}`]),
+  ];
+  return [
+    // Not a member, but the prototype, where it is written out.
+    ...(isPlain(steps) ? [] : [misnamed('step', '__proto__')]),
+    ...Object.entries<Timed>(steps as Readonly<Record<string, Timed>>).flatMap(
+      ([step, { timeout, retry }]) => [
+        misnamed('step', step),
+        taken.includes(step)
+          ? `the step "${step}" must have another name, since the library uses ${taken.join(', ')} itself`
+          : undefined,
+        mistimed('timeout', `the timeout of step ${step}`, timeout),
+        mistimed('retry', `the first retry of step ${step}`, retry?.first),
+        mistimed('retry', `the longest retry of step ${step}`, retry?.longest),
+      ],
+    ),
+  ];
+}
+
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return typeof prototype !== 'object' || prototype === null || Object.getPrototypeOf(prototype) === null;
+}
