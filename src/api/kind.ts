@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ResourceType } from '../contract/controller.ts';
-import { misnamed, refuse } from './limits.ts';
+import { misnamed, REASON, refuse } from './limits.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 
 /** A rule in CEL. Its message says what is wrong, and what to do. */
@@ -46,7 +46,10 @@ export interface KindDefinition<Spec extends z.ZodObject, Status extends z.ZodOb
   /** For `kubectl explain`. */
   readonly description: string;
   readonly spec: Spec;
-  /** The author's own fields. Conditions and the observed generation are the library's. Default: none. */
+  /**
+   * The author's own fields. `conditions`, `observedGeneration`, `lastHandledReconcileAt` and `lastHandledApproval` are the library's. Default:
+   * none.
+   */
   readonly status?: Status;
   /** Of the library's conditions. */
   readonly conditions?: string;
@@ -100,7 +103,7 @@ export interface CustomResourceDefinition {
  *   spec: z.object({ image: z.string().meta({ description: 'The image that serves it.' }) }),
  * });
  * @throws NotStructural where the schema says what a CustomResourceDefinition cannot
- * @throws Error in one sentence that says what is allowed, where a name is out of its limits
+ * @throws Error in one sentence that says what is allowed, where a name is out of its limits, or a field of the status is the library's
  */
 export function defineKind<Spec extends z.ZodObject, Status extends z.ZodObject = z.ZodObject>(
   definition: KindDefinition<Spec, Status>,
@@ -108,13 +111,15 @@ export function defineKind<Spec extends z.ZodObject, Status extends z.ZodObject 
   const { group, version, kind, namespaced = true, shortNames, spec } = definition;
   const plural = definition.plural ?? `${kind.toLowerCase()}s`;
   const status = definition.status ?? (z.object({}) as unknown as Status);
-  checkKind({ ...definition, plural });
+  checkKind({ ...definition, plural, status });
   const type = { group, version, plural, kind, namespaced, ...(shortNames && { shortNames }) };
   return { ...type, spec, status, manifest: manifestOf(definition, type, status) };
 }
 
-/** @throws Error where the API server would refuse it */
-function checkKind({ group, version, kind, plural, shortNames, categories }: Checked): void {
+/** @throws Error where the API server would refuse it, or the library would overwrite a field */
+function checkKind({ group, version, kind, plural, shortNames, categories, status }: Checked): void {
+  const own = Object.keys(commonStatus());
+  const taken = Object.keys(status.shape).find((field) => own.includes(field));
   refuse(`kind ${kind}`, [
     misnamed('group', group),
     misnamed('version', version),
@@ -122,10 +127,12 @@ function checkKind({ group, version, kind, plural, shortNames, categories }: Che
     misnamed('plural', plural),
     ...(shortNames ?? []).map((each) => misnamed('shortName', each)),
     ...(categories ?? []).map((each) => misnamed('category', each)),
+    taken !== undefined &&
+      `status.${taken} must have another name, since the library writes ${own.join(', ')}`,
   ]);
 }
 
-type Checked = Omit<KindDefinition<z.ZodObject, z.ZodObject>, 'spec' | 'status'>;
+type Checked = Omit<KindDefinition<z.ZodObject, z.ZodObject>, 'spec'> & { readonly status: z.ZodObject };
 
 const COLUMNS: readonly PrinterColumn[] = [
   {
@@ -264,8 +271,8 @@ const Condition = z
     reason: z
       .string()
       .min(1)
-      .max(1024)
-      .regex(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/)
+      .max(REASON.most)
+      .regex(REASON.pattern)
       .meta({ description: 'The reason in CamelCase, for programs.' }),
     message: z.string().max(32_768).meta({ description: 'The reason for people.' }),
   })

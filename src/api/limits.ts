@@ -75,7 +75,17 @@ const NAMES = {
   plural: { what: 'the plural', ...DNS_LABEL, is: `${DNS_LABEL_IS}, such as "websites"` },
   shortName: { what: 'the short name', ...DNS_LABEL, is: `${DNS_LABEL_IS}, such as "web"` },
   category: { what: 'the category', ...DNS_LABEL, is: `${DNS_LABEL_IS}, such as "all"` },
+  /** Source: apimachinery, `metav1.Condition`. */
+  reason: {
+    what: 'the reason',
+    pattern: /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/,
+    most: 1024,
+    is: 'in CamelCase, of letters, digits and "_", such as "NoQuota"',
+  },
 } as const satisfies Readonly<Record<string, NameLimit>>;
+
+/** As a schema has it. */
+export const REASON: Pick<NameLimit, 'pattern' | 'most'> = NAMES.reason;
 
 const DURATIONS = {
   /** A timer of Node is no longer. */

@@ -14,7 +14,9 @@ export interface CommandAdvice {
 }
 
 export interface Cause {
-  /** For programs, in CamelCase: `JobNameTaken`. Causes with the same code are shown together. */
+  /**
+   * For programs, in CamelCase: `JobNameTaken`, of letters, digits and `_`, at most 1024 characters. Causes with the same code are shown together.
+   */
   readonly reason: string;
   /** For people: one sentence without a full stop. Nothing secret: it enters workflow history. */
   readonly message: string;

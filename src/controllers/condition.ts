@@ -1,3 +1,4 @@
+import { REASON } from '../api/limits.ts';
 import type { Condition } from '../contract/control.ts';
 import { listOf, numberOf, textOf, type Fields } from './fields.ts';
 import { truncate } from '../contract/text.ts';
@@ -16,8 +17,6 @@ const STATUSES = ['True', 'False', 'Unknown'] as const;
 const TYPE =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$/;
 const TYPE_MAX = 316;
-const REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
-const REASON_MAX = 1024;
 const MESSAGE_MAX = 32_768;
 
 /**
@@ -32,7 +31,7 @@ export function conditionsIn(raw: unknown): readonly Condition[] {
 function conditionIn(fields: Fields): Condition | undefined {
   const status = STATUSES.find((each) => each === fields['status']);
   const type = fitting(fields['type'], TYPE, TYPE_MAX);
-  const reason = fitting(fields['reason'], REASON, REASON_MAX);
+  const reason = fitting(fields['reason'], REASON.pattern, REASON.most);
   const lastTransitionTime = timeIn(fields['lastTransitionTime']);
   if (status === undefined || type === undefined || reason === undefined || lastTransitionTime === undefined)
     return undefined;

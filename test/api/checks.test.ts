@@ -8,6 +8,7 @@ import {
   type AnyDefinition,
 } from 'durable-operator';
 import { z } from 'zod';
+import { nextOf } from '../../src/controllers/defined/definition.ts';
 import { Bucket, bucketIn } from '../support/bucket.ts';
 
 const asked = () => Promise.reject(new Error('a definition asks no store'));
@@ -103,6 +104,16 @@ describe('a kind that cannot work is refused where it is written, with what is a
   ])('%p', (wrong, words) => {
     expect(() => defineKind({ ...website, ...wrong })).toThrow(words);
   });
+
+  it.each(['conditions', 'observedGeneration', 'lastHandledReconcileAt', 'lastHandledApproval'])(
+    'with status.%s, which the library would overwrite',
+    (field) => {
+      const status = z.object({ url: z.string().optional(), [field]: z.string().optional() });
+      expect(() => defineKind({ ...website, status })).toThrow(
+        `kind Website: status.${field} must have another name, since the library writes observedGeneration, conditions, `,
+      );
+    },
+  );
 });
 
 describe('an operator that cannot work is refused where it is written, with what is allowed', () => {
@@ -117,5 +128,21 @@ describe('an operator that cannot work is refused where it is written, with what
     [{ controllers: [bucket, bucket] }, 'two controllers are named bucket; each must have a name of its own'],
   ])('%p', (wrong, words) => {
     expect(() => operator({ name: 'bucket-operator', controllers, ...wrong })).toThrow(words);
+  });
+});
+
+describe('the reason of a cause is what the API server takes, wherever it is given', () => {
+  const next = nextOf(bucket);
+  const cause = (reason: string) => ({ reason, message: 'the store is full', advice: [] });
+
+  it.each(['no-quota', 'No Quota', '', '1', 'A:', 'a'.repeat(1025)])('not %p', (reason) => {
+    const words = `controller bucket: the reason ${JSON.stringify(reason.slice(0, 80))} must be in CamelCase`;
+    expect(() => next.stalled(cause(reason))).toThrow(words);
+    expect(() => next.wait('the store', { recheckAfter: '1m', cause: cause(reason) })).toThrow(words);
+    expect(() => next.converged('it is there', { notReady: cause(reason) })).toThrow(words);
+  });
+
+  it.each(['NoQuota', 'A', 'a_b', 'Sha256_1'])('but %p', (reason) => {
+    expect(next.stalled(cause(reason))).toEqual({ is: 'stalled', cause: cause(reason) });
   });
 });

@@ -1,4 +1,5 @@
 import type { ControllerDefinition } from '../../api/controller.ts';
+import { misnamed, refuse } from '../../api/limits.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
 import type { ResourceType } from '../../contract/controller.ts';
@@ -147,16 +148,22 @@ function millisecondsOf(duration: string): number {
   return ms;
 }
 
+/** @throws Error where a condition cannot have the reason that an author gives: a mistake of the controller */
 export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown>, object> {
+  const told = (decision: Extract<Decision, { is: 'converged' | 'wait' | 'stalled' }>): Decision => {
+    const cause = decision.is === 'converged' ? decision.notReady : decision.cause;
+    refuse(`controller ${definition.name}`, [misnamed('reason', cause?.reason)]);
+    return decision;
+  };
   const named = Object.keys(stepsOf(definition)).map((step) => {
     const does = (because: string, data?: unknown): Decision => ({ is: 'step', step, because, data });
     return [step, does] as const;
   });
   return {
     do: Object.fromEntries(named),
-    converged: (because, more = {}) => ({ is: 'converged', because, ...more }),
-    wait: (what, more) => ({ is: 'wait', what, ...more }),
-    stalled: (cause, more = {}) => ({ is: 'stalled', cause, ...more }),
+    converged: (because, more = {}) => told({ is: 'converged', because, ...more }),
+    wait: (what, more) => told({ is: 'wait', what, ...more }),
+    stalled: (cause, more = {}) => told({ is: 'stalled', cause, ...more }),
     record: (because, status) => ({ is: 'record', because, status }),
     removeFinalizer: (because) => ({ is: 'removeFinalizer', because }),
   };
