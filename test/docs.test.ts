@@ -6,6 +6,7 @@ import { parseCommandLine } from '../src/config/command-line.ts';
 import { optionTable } from '../src/config/option-table.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { isAskCommand } from '../src/ask/commands.ts';
+import { API_ERROR_CLASSES } from '../src/contract/api-error.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -42,6 +43,15 @@ describe.each(['docs/build-your-own.md', 'docs/test-your-controller.md'])('%s', 
       const places = ['bucket', 'isolation'].map((example) => join(ROOT, 'examples', example, path));
       expect(places.filter(existsSync).map((place) => readFileSync(place, 'utf8'))).toContain(code);
     }
+  });
+});
+
+describe('the table of what `kube` throws', () => {
+  it('has a row for each class', () => {
+    const [, section = ''] = (PAGES.get('docs/build-your-own.md') ?? '').split('\n## What `kube` throws\n');
+    const [table = ''] = section.split('```');
+    const classes = [...table.matchAll(/^\| `([a-z-]+)`/gm)].map(([, name]) => name);
+    expect(classes.toSorted()).toEqual([...API_ERROR_CLASSES].toSorted());
   });
 });
 

@@ -56,6 +56,8 @@ export type { LabelRequirement, LabelSelector } from './label-selector.ts';
 export { controllerReference } from './owner.ts';
 export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
+export { API_ERROR_CLASSES, ApiError } from '../contract/api-error.ts';
+export type { ApiErrorClass, ApiErrorFields, StatusCause, StatusDetails } from '../contract/api-error.ts';
 export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
 export { allow } from '../contract/controller.ts';
 export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';

@@ -16,7 +16,7 @@ export interface ListOptions {
   readonly limit?: number;
 }
 
-/** Reads objects of the cluster. What is read has to be in `permissions`. */
+/** Reads objects of the cluster. What is read has to be in `permissions`. Each method throws an {@link ApiError}. */
 export interface KubeReader {
   /** Undefined where there is no such object. */
   get<T extends KubernetesObject = KubernetesObject>(
@@ -39,7 +39,7 @@ export interface KubeReader {
 
 /**
  * Reads and writes objects of the cluster. A write says what it was decided from, so that it fails where that has changed; then the
- * resource is observed again.
+ * resource is observed again. Each method throws an {@link ApiError}.
  *
  * @example
  * await kube.create(JOBS, { metadata: { name: `${resource.metadata.name}-backup`, namespace }, spec });

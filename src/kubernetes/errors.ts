@@ -1,35 +1,14 @@
 import { z } from 'zod';
-import type { Advice } from '../contract/cause.ts';
+import { ApiError, type ApiErrorClass, type StatusDetails } from '../contract/api-error.ts';
 import { RETRY_AFTER_MAX_MS } from '../contract/failures.ts';
 import { redacted } from '../contract/redacted.ts';
 
-/** What an answer of the API server means for whoever asked; see the table in docs/architecture.md. */
-export const API_ERROR_CLASSES = [
-  /** 404 whose Status names an object of the path: the resource itself, or the namespace it was to be created in. */
-  'not-found',
-  /** 404 whose Status names none: the API group or the CRD is away. */
-  'api-missing',
-  'already-exists',
-  /** 409 otherwise, or 422 for a UID that differs: a failed precondition, or somebody wrote in between. */
-  'conflict',
-  /** 429 or 5xx with Retry-After: `retryAfterMs` says how long to wait. */
-  'retry-after',
-  /** 5xx or 429 without Retry-After, time-out, reset: nobody knows whether a write was made. */
-  'unavailable',
-  /** 401, or 403 by the authorizer. */
-  'access-denied',
-  'namespace-terminating',
-  /**
-   * Quota, PodSecurity, admission or schema refused the request, or what it refers to does not exist: it stays refused until
-   * something changes.
-   */
-  'refused',
-  /** The server accepted a write, but its answer calls for the same write again: something changes what is written. */
-  'overridden',
-  /** 410: the resourceVersion or the continue token is too old. */
-  'expired',
-] as const;
-export type ApiErrorClass = (typeof API_ERROR_CLASSES)[number];
+export {
+  API_ERROR_CLASSES,
+  ApiError,
+  type ApiErrorClass,
+  type StatusDetails,
+} from '../contract/api-error.ts';
 
 /** A field of the wrong type counts as absent: proxies and webhooks answer, too. */
 const text = z.string().optional().catch(undefined);
@@ -56,56 +35,8 @@ const STATUS = z.object({
   metadata: z.object({ continue: text }).optional().catch(undefined),
 });
 
-/** Source: apimachinery, `metav1.StatusDetails`; `kind` is the plural for most errors, the Kind for 422. */
-export type StatusDetails = z.infer<typeof STATUS_DETAILS>;
 /** Source: apimachinery, `metav1.Status`. */
 type Status = z.infer<typeof STATUS>;
-
-export interface ApiErrorFields {
-  /** Undefined where no answer came. */
-  readonly status?: number | undefined;
-  readonly reason?: string | undefined;
-  readonly details?: StatusDetails | undefined;
-  readonly retryAfterMs?: number | undefined;
-  readonly continueToken?: string | undefined;
-  readonly classification: ApiErrorClass;
-  /** The server's part of the message. Default: the whole message. */
-  readonly words?: string | undefined;
-  /** What helps, where it is the error of an outside system. Default: what helps with the API server. */
-  readonly advice?: readonly Advice[] | undefined;
-  readonly cause?: unknown;
-}
-
-/** The one error the client throws. Its message is one line: what was asked, and the server's words. */
-export class ApiError extends Error {
-  /** The HTTP status; undefined where no answer came. */
-  readonly status: number | undefined;
-  /** `reason` of the Status, such as `Forbidden`. */
-  readonly reason: string | undefined;
-  readonly details: StatusDetails | undefined;
-  /** How long to wait as the server asked, in milliseconds; at most `RETRY_AFTER_MAX_MS`. */
-  readonly retryAfterMs: number | undefined;
-  /** Of an expired list: for the remaining pages, in their present state. */
-  readonly continueToken: string | undefined;
-  readonly classification: ApiErrorClass;
-  /** The message without what was asked: the server's own words, on one line. */
-  readonly words: string;
-  /** Of an outside system. */
-  readonly advice: readonly Advice[] | undefined;
-
-  constructor(message: string, fields: ApiErrorFields) {
-    super(message, { cause: fields.cause });
-    this.name = 'ApiError';
-    this.status = fields.status;
-    this.reason = fields.reason;
-    this.details = fields.details;
-    this.retryAfterMs = fields.retryAfterMs;
-    this.continueToken = fields.continueToken;
-    this.classification = fields.classification;
-    this.words = fields.words ?? message;
-    this.advice = fields.advice;
-  }
-}
 
 /** The answer is longer than the caller's `maxBytes`. The server did nothing wrong: ask it for less. */
 export class AnswerTooLong extends Error {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { allow, defineController, PODS, SECRETS } from 'durable-operator';
+import { allow, ApiError, defineController, PODS, SECRETS } from 'durable-operator';
 import { migration } from '../../examples/migration/src/migration.ts';
 import { fakeKubernetes } from '../../testing/index.ts';
 
@@ -74,6 +74,30 @@ describe('fakeKubernetes', () => {
       decide: (_, next) => next.do.label('it has no label'),
     });
     expect(await fakeKubernetes().run(labelling, { step: 'label' })).toBe('labelled example');
+  });
+
+  it('throws the error that an author can tell from others', async () => {
+    const starting = defineController({
+      name: 'starting',
+      for: migration.for,
+      permissions: [allow(SECRETS, ['create'])],
+      steps: {
+        start: {
+          summary: 'start it',
+          run: async ({ kube }) => {
+            const error: unknown = await kube
+              .create(SECRETS, { metadata: { name: 'key', namespace: 'default' } })
+              .catch((thrown: unknown) => thrown);
+            return error instanceof ApiError ? `it is ${error.classification}` : 'it is created';
+          },
+        },
+      },
+      decide: (_, next) => next.do.start('it is not started'),
+    });
+    const kubernetes = fakeKubernetes({ 'POST default/secrets': 'already-exists' });
+    expect(await kubernetes.run(starting, { step: 'start', resource: { spec } })).toBe(
+      'it is already-exists',
+    );
   });
 
   it('allows what the permissions of the controller allow', async () => {
