@@ -93,7 +93,7 @@ export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Opt
   readonly timeout?: string;
   /**
    * How soon it is tried again when a system cannot be reached: after `first`, then twice as long each time, at most `longest`. What is
-   * refused has its own pace. Default: `{ first: '500ms', longest: '30s' }`.
+   * refused has its own pace. Each from `1ms` to `24d`. Default: `{ first: '500ms', longest: '30s' }`.
    */
   readonly retry?: { readonly first?: string; readonly longest?: string };
   /**

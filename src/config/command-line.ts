@@ -131,7 +131,7 @@ function helpOf({ help, default: text, unset, argument }: OptionRow): string {
 
 /** `--run-outside-cluster=true`, as people write it for programs in Go, in the form that commander knows. */
 function withoutBooleanValue({ rows }: OptionTable, argument: string): string {
-  const [, name, value] = /^--([a-z-]+)=(true|false)$/.exec(argument) ?? [];
+  const [, name, value] = /^--([a-z0-9-]+)=(true|false)$/.exec(argument) ?? [];
   const isBoolean = rows.some((row) => row.name === name && row.argument === undefined);
   if (name === undefined || !isBoolean) return argument;
   return value === 'true' ? `--${name}` : `--no-${name}`;
@@ -158,7 +158,7 @@ function problemIn({ program, rows }: OptionTable, error: CommanderError): strin
 
 /** An option that is unknown only because it is given to the wrong command. */
 function ownerOf(rows: readonly OptionRow[], sentence: string): string | undefined {
-  const [, name] = /^unknown option '--([a-z-]+)/.exec(sentence) ?? [];
+  const [, name] = /^unknown option '--([a-z0-9-]+)/.exec(sentence) ?? [];
   const owner = rows.find((row) => row.name === name)?.onlyFor;
   return owner && `it belongs to the command ${owner}`;
 }

@@ -83,6 +83,12 @@ describe('an option of a controller', () => {
     expect(await given(['--config', aFile('retries: 5\ndry-run: true\ntier: cold\n')])).toEqual(expected);
   });
 
+  it('is a boolean with a digit in its name, written as for programs in Go', async () => {
+    const { program: odd } = anOperator(z.object({ useV2: z.boolean().default(false) }));
+    const parsed = await parseConfig(odd, ['--use-v2=true'], LOCAL);
+    expect(parsed).toMatchObject({ config: { 'controller bucket': { useV2: true } } });
+  });
+
   it('is refused with what its schema says, beside all else that is wrong', async () => {
     expect(await given(['--store-url', 'nowhere', '--retries', 'x', '--resync', '1'])).toMatch(
       /--resync "1" is not a duration.*\n.*--store-url "nowhere" is not valid: Invalid URL\n.*--retries "x" is not valid/,
