@@ -39,7 +39,7 @@ export interface ObjectClient {
 
 export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient {
   return {
-    get<T extends KubernetesObject>(at: ObjectAt, how: How = {}) {
+    async get<T extends KubernetesObject>(at: ObjectAt, how: How = {}) {
       return found(client.request<T>({ method: 'GET', path: pathOf(at), ...how }));
     },
     async list<View>(
@@ -55,11 +55,11 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient 
       else onPage(await onePage(collection, { limit, ...how }));
       return views;
     },
-    create<T>(type: PathType, body: NewObject, how: How = {}) {
+    async create<T>(type: PathType, body: NewObject, how: How = {}) {
       const path = resourcePath(type, { namespace: body.metadata?.namespace });
       return client.request<T>({ method: 'POST', path, body, ...how });
     },
-    patch<T>(at: ObjectAt, body: ConditionalPatch, how: How = {}) {
+    async patch<T>(at: ObjectAt, body: ConditionalPatch, how: How = {}) {
       return client.request<T>({ method: 'PATCH', path: pathOf(at), body, ...how });
     },
     async delete(at, { propagation, ...preconditions }, how = {}) {

@@ -86,3 +86,23 @@ describe('what an author writes', () => {
     expect(server.requests).toHaveLength(1);
   });
 });
+
+describe('an object without a name', () => {
+  const metadata = { uid: 'uid-web', resourceVersion: '7' };
+  it.each([
+    ['get', (kube: ReturnType<typeof authorsKube>) => kube.get({ ...at, name: '' })],
+    ['patch', (kube: ReturnType<typeof authorsKube>) => kube.patch({ ...at, name: '' }, { metadata })],
+    ['delete', (kube: ReturnType<typeof authorsKube>) => kube.delete({ ...at, name: '' }, metadata)],
+    [
+      'delete the namespace',
+      (kube: ReturnType<typeof authorsKube>) => kube.delete({ ...at, name: '..' }, metadata),
+    ],
+  ])('is refused before any request: %s', async (_, ask) => {
+    server.handle(answerJson(200, { metadata: {}, items: [] }));
+    await expect(ask(authorsKube({ client }))).rejects.toMatchObject({
+      classification: 'refused',
+      words: expect.stringContaining('a name is needed'),
+    });
+    expect(server.requests).toEqual([]);
+  });
+});

@@ -143,6 +143,12 @@ describe('what a resource refers to', () => {
     expect(watched(cluster.copy, stateOf([]))).toMatchObject({ do: 'converged' });
   });
 
+  it('is not asked for without a name', async () => {
+    const cluster = aCluster({ secrets: [''] });
+    await expect(cluster.converge()).rejects.toThrow('secrets: a name is needed');
+    expect(cluster.asked).toEqual([]);
+  });
+
   it('needs the rights to get or list it, and to watch it', () => {
     expect(controller.permissions).toContainEqual({
       apiGroups: [''],

@@ -22,4 +22,11 @@ describe('resourcePath', () => {
       '/api/v1/namespaces/a/pods/..%2Fx%3Fy',
     );
   });
+
+  it.each(['', '.', '..'])('is refused for the name %j, which leads elsewhere', (name) => {
+    expect(() => resourcePath(PODS, { namespace: 'a', name })).toThrow(
+      `pods: a name is needed, but it is "${name}"`,
+    );
+    expect(() => resourcePath(PODS, { namespace: name })).toThrow('a name is needed');
+  });
 });
