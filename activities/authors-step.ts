@@ -23,7 +23,7 @@ interface Doing<O> {
     readonly owned: readonly unknown[];
     readonly observed: unknown;
   };
-  readonly context: Pick<AttemptContext, 'superseded' | 'idempotencyKey'>;
+  readonly context: Pick<AttemptContext, 'superseded' | 'progress' | 'idempotencyKey'>;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
@@ -56,7 +56,10 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
     get idempotencyKey() {
       return context.idempotencyKey?.() ?? '';
     },
-    progress: (sentence: string) => soFar.push(actionOf(sentence)),
+    progress: (sentence: string) => {
+      soFar.push(actionOf(sentence));
+      context.progress?.(soFar);
+    },
     mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
   };
   try {
@@ -69,6 +72,8 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
       ...(event && { event: { type: 'Normal', ...event, note: message, occasion: occasionOf(answer) } }),
     };
   } catch (error) {
+    // It was asked to end, and has done so.
+    if (context.superseded.aborted && soFar.length > 0) return { observation: undefined, did: soFar };
     return { observation: undefined, ...failed(error, soFar) };
   }
 }

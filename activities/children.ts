@@ -28,6 +28,7 @@ import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { changeOf } from './overridden.ts';
 import { inBatches, SLOWLY } from './batches.ts';
+import type { AttemptContext } from './reconciler.ts';
 
 /** Declared objects as a step has read them. */
 export interface LiveChildren extends ChildrenSeen {
@@ -101,13 +102,22 @@ export class ChildrenClient {
   }
 
   /** Performs one step. Safe to repeat. @param now milliseconds since the epoch */
-  async perform(step: ChildStep, before: LiveChildren, now: () => number): Promise<ChildrenEnd> {
+  async perform(
+    step: ChildStep,
+    before: LiveChildren,
+    now: () => number,
+    { superseded, progress }: Partial<Pick<AttemptContext, 'superseded' | 'progress'>> = {},
+  ): Promise<ChildrenEnd> {
     const untilMs = now() + ((step.writes ?? 1) > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
-    const { done, failure } = await inBatches(
-      step.children,
-      (child) => this.#write(step.verb, child, before),
-      { firstSize: SLOWLY, isTimeUp: () => now() >= untilMs },
-    );
+    const soFar: Written[] = [];
+    const write = async (child: ChildRef) => {
+      const written = await this.#write(step.verb, child, before);
+      soFar.push(written);
+      progress?.(actionsOf(step, soFar));
+      return written;
+    };
+    const isTimeUp = () => superseded?.aborted === true || now() >= untilMs;
+    const { done, failure } = await inBatches(step.children, write, { firstSize: SLOWLY, isTimeUp });
     const children = withWritten(before, done);
     const did = actionsOf(step, done);
     const changed = done.find((each) => each.changed !== undefined)?.changed;

@@ -6,7 +6,7 @@ import {
   type Step,
   type StepReport,
 } from '../src/contract/decision.ts';
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isNamespaceType, namespaceOf, type ResourceType } from '../src/contract/controller.ts';
@@ -14,6 +14,7 @@ import type { Logger } from '../src/contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { atTheEdge } from './edge.ts';
+import { doneBefore, withHeartbeats, type Progress } from './heartbeats.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import {
   type Execution,
@@ -52,6 +53,8 @@ export function dispatching(byController: Readonly<Record<string, StepActivities
 
 export interface ReconcileDependencies {
   readonly memory: Memory;
+  /** Of all controllers. Default: nobody else asks a step to end. */
+  readonly superseding?: Superseding;
   /** What the watcher of this process shows of a resource, as `decide` is asked of it. Default: none watches. */
   readonly watched?: ((ref: ResourceRef) => unknown) | undefined;
   /** Default: none is. @throws ApiError */
@@ -81,7 +84,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
   readonly #dependencies: ReconcileDependencies;
   readonly #regarding: Regarding;
-  readonly #superseding = new Superseding();
+  readonly #superseding: Superseding;
   readonly #undelivered = new Undelivered();
   /** By run: its first look has found that nothing of an earlier run may still arrive. Its result may have got lost. */
   readonly #begun = new LRUCache<string, true>({ max: BEGUN_MAX });
@@ -89,6 +92,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
   constructor(reconciler: Reconciler<O, S, L>, dependencies: ReconcileDependencies) {
     this.#reconciler = reconciler;
     this.#dependencies = dependencies;
+    this.#superseding = dependencies.superseding ?? new Superseding();
     this.#regarding = kindOf(reconciler.controller.primary.type);
   }
 
@@ -96,11 +100,12 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const { ref, results } = input;
     const { log, recorder } = this.#dependencies;
     const execution = executionOf(input);
-    const withUndelivered = this.#undelivered.begin(execution.runId, results);
+    const withUndelivered = this.#undelivered.begin(execution.runId, results, doneBefore());
     const edge = { log, recorder, regarding: this.#regarding };
-    const result = await atTheEdge(edge, ref, (runLog) =>
-      this.#superseding.run(ref.uid, async (superseded) => {
-        const run = new StepRun(this.#reconciler, this.#contextOf(input, execution, superseded));
+    const attempt = (runLog: Logger, progress: Progress) =>
+      this.#superseding.run(execution.workflowId, async (superseded) => {
+        const context = { ...this.#contextOf(input, execution, superseded), progress };
+        const run = new StepRun(this.#reconciler, context);
         try {
           const end = await this.#remembering(execution, (known) => run.perform(name, known));
           this.#record(ref, end.events, runLog);
@@ -108,18 +113,22 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
         } catch (error) {
           if (error instanceof PartlyDone) {
             this.#record(ref, error.events, runLog);
+            progress(error.did);
             // Only that failure has what was done with it; of any other, the next attempt reports it.
             if (!isOf(error.cause, 'retry-after')) withUndelivered(error.did);
           }
           throw error;
         }
-      }),
+      });
+    const before = this.#undelivered.of(execution.runId, results);
+    const result = await atTheEdge(edge, ref, (runLog) =>
+      withHeartbeats(before, (progress) => attempt(runLog, progress)),
     );
     return { ...result, did: withUndelivered(result.did) };
   }
 
   #contextOf(
-    { ref, refusal, results, unknownUntilMs }: StepInput,
+    { ref, refusal, results, unknownUntilMs, onChange }: StepInput,
     { runId }: Execution,
     superseded: AbortSignal,
   ): AttemptContext<O> {
@@ -132,7 +141,10 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     return {
       ref,
       now: Date.now,
-      superseded,
+      superseded:
+        onChange === 'finish'
+          ? superseded
+          : AbortSignal.any([superseded, Context.current().cancellationSignal]),
       ...{ attempt, refusal },
       idempotencyKey,
       isFirst: () => results === 0 && !this.#begun.has(runId),

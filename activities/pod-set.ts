@@ -121,9 +121,10 @@ async function createPods(step: CreatePods, about: About): Promise<Performed<Obs
   const places = Array.from({ length: Math.min(count, WRITES_MAX) });
   const counts = ({ pod }: Written) => pod.controllerUid === podSet.uid && isAvailable(pod);
   const create = () => about.objects.create(names);
-  const end = await write(places, create, { ...about, firstSize: SLOWLY, counts });
+  const told = actionsOf('created', 'Pod');
+  const end = await write(places, create, { ...about, firstSize: SLOWLY, counts, told });
   const { observation, failure } = end;
-  const did = actionsOf('created', 'Pod', end.done);
+  const did = told(end.done);
   if (isNamespaceEnding(failure?.error)) return { observation: { ...observation, podSet: 'gone' }, did };
   const event = { reason: 'Created', action: 'Create', note: `scaled up to ${podsInWords(replicas)}` };
   return performed(step.do, end, { did, event: end.written === count ? event : undefined });
@@ -139,28 +140,30 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
     return written;
   };
   const prepare = () => fresh.refresh();
-  const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare });
+  const told = actionsOf('deleted', what);
+  const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare, told });
   const end = { ...written, observation: fresh.observation };
   const isScaledDown = replicas !== undefined && end.written === count;
   const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
-  const did = actionsOf('deleted', what, end.done);
-  return performed(step.do, end, { did, event: isScaledDown ? event : undefined });
+  return performed(step.do, end, { did: told(end.done), event: isScaledDown ? event : undefined });
 }
 
 async function adoptPods({ do: step, pods }: AdoptPods, about: About): Promise<Performed<Observation>> {
   const adopt = (pod: PodView) => about.objects.adopt(pod);
-  const end = await write(pods.slice(0, WRITES_MAX), adopt, { ...about, firstSize: AT_ONCE });
+  const told = actionsOf('adopted', 'Pod');
+  const end = await write(pods.slice(0, WRITES_MAX), adopt, { ...about, firstSize: AT_ONCE, told });
   const note = `adopted ${namesOf(end.done)}: their labels match, and they had no controller`;
   const event = { reason: 'Adopted', action: 'Adopt', note };
-  return performed(step, end, { did: actionsOf('adopted', 'Pod', end.done), event });
+  return performed(step, end, { did: told(end.done), event });
 }
 
 async function releasePods({ do: step, pods }: ReleasePods, about: About): Promise<Performed<Observation>> {
   const release = (pod: PodView) => about.objects.release(pod);
-  const end = await write(pods.slice(0, WRITES_MAX), release, { ...about, firstSize: AT_ONCE });
+  const told = actionsOf('released', 'Pod');
+  const end = await write(pods.slice(0, WRITES_MAX), release, { ...about, firstSize: AT_ONCE, told });
   const note = `released ${namesOf(end.done)}: their labels no longer match`;
   const event = { reason: 'Released', action: 'Release', note };
-  return performed(step, end, { did: actionsOf('released', 'Pod', end.done), event });
+  return performed(step, end, { did: told(end.done), event });
 }
 
 async function updateStatus(
@@ -190,18 +193,23 @@ interface WriteEnd {
 interface Writing extends About, Pick<Batching, 'firstSize' | 'prepare'> {
   /** Whether a Pod is as it was to be after this write. Something may have changed the write. Default: it is. */
   readonly counts?: (written: Written) => boolean;
+  /** What was done, in words. */
+  readonly told: (pods: readonly PodView[]) => readonly Action[];
 }
 
 /** Writes in batches until one fails or is in vain, the time is up, or a newer step waits for the end of this one. */
 async function write<T>(
   items: readonly T[],
   act: (item: T) => Promise<Written>,
-  { now, superseded, before, firstSize, prepare, counts = () => true }: Writing,
+  { now, superseded, progress, before, firstSize, prepare, counts = () => true, told }: Writing,
 ): Promise<WriteEnd> {
   const untilMs = now() + (items.length > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
   const inVain: Written[] = [];
+  const soFar: PodView[] = [];
   const actAndCheck = async (item: T) => {
     const written = await act(item);
+    if (written.isDone) soFar.push(written.pod);
+    progress?.(told(soFar));
     if (written.isDone && !counts(written)) inVain.push(written);
     return written;
   };
@@ -254,9 +262,11 @@ function performed(
   return { observation, did, changed, event: { type: 'Normal', ...event, occasion: first.uid } };
 }
 
-function actionsOf(did: string, what: string, pods: readonly PodView[]): readonly Action[] {
-  if (pods.length === 0) return [];
-  return [{ did, what, count: pods.length, names: pods.slice(0, TOLD_MAX).map(({ name }) => name) }];
+function actionsOf(did: string, what: string): Writing['told'] {
+  return (pods) => {
+    if (pods.length === 0) return [];
+    return [{ did, what, count: pods.length, names: pods.slice(0, TOLD_MAX).map(({ name }) => name) }];
+  };
 }
 
 function namesOf(pods: readonly PodView[]): string {

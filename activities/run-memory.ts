@@ -98,8 +98,8 @@ const STEPS_MAX = 10;
  * refuse the workflow task, and they are all done again; a step that was interrupted goes on for a moment; an answer to
  * Temporal gets lost. The next attempt finds the work done, and would report that there was nothing to do.
  *
- * A crash forgets this, and a run may go on in another process: then its result says less than was done. What a run
- * does never depends on it.
+ * A crash forgets this, and a run may go on in another process: then the last heartbeat of an attempt has what it did, but for the
+ * last second, and of a local attempt nothing has. What a run does never depends on it.
  */
 export class Undelivered {
   readonly #runs = new LRUCache<string, KeptOfRun>({ max: RUNS_WITH_DEEDS_MAX, ttl: DEEDS_KEPT_MS });
@@ -108,11 +108,18 @@ export class Undelivered {
    * A step begins.
    *
    * @param results how many the run had got when it was called: if there have been more, these are lost
+   * @param before what its earlier attempts did, in whichever process, as their last heartbeat says it
    * @returns to be called at its end: adds to what it did what has not reached the run
    */
-  begin(runId: string, results: number): (did: readonly Action[]) => readonly Action[] {
+  begin(
+    runId: string,
+    results: number,
+    before?: readonly Action[],
+  ): (did: readonly Action[]) => readonly Action[] {
     const run = this.#runs.get(runId) ?? { begun: 0, steps: [] };
     this.#runs.set(runId, run);
+    if (before !== undefined)
+      run.steps = [...run.steps.filter((step) => step.results < results), { results, did: before }];
     const turn = (run.begun += 1);
     return (did) => {
       // Was it interrupted, then the step that came after it reports this, if it is not at its end yet.
@@ -122,6 +129,12 @@ export class Undelivered {
       run.steps = [...others, { results, did: all }].slice(-STEPS_MAX);
       return all;
     };
+  }
+
+  /** What has not reached the run by now. */
+  of(runId: string, results: number): readonly Action[] {
+    const { steps = [] } = this.#runs.get(runId) ?? {};
+    return steps.filter((step) => step.results >= results).flatMap(({ did }) => did);
   }
 }
 
@@ -134,27 +147,32 @@ interface Turn {
 }
 
 /**
- * Lets a newer step of a resource ask the one that still goes on in this process to come to its end, and waits for
- * that: Temporal abandons an attempt that a change has made obsolete, but cannot stop it. It saves work, and is not
- * what makes steps safe: attempts in other processes overlap as they like.
+ * Lets a run, or its next step, ask the one that still goes on in this process to come to its end, and the next step waits for
+ * that: Temporal tells an attempt only with the answer to a heartbeat, and abandons one that hangs, but cannot stop it. It saves work,
+ * and is not what makes steps safe: attempts in other processes overlap as they like.
  */
 export class Superseding {
   readonly #turns = new Map<string, Turn>();
 
+  /** Asks the step that is in progress to come to its end. */
+  end(run: string): void {
+    this.#turns.get(run)?.superseded.abort();
+  }
+
   /**
-   * @param resource its UID
-   * @param step is given a signal that is aborted once a newer step waits
+   * @param run its workflow id
+   * @param step is given a signal that is aborted once it is asked to end
    */
-  async run<T>(resource: string, step: (superseded: AbortSignal) => Promise<T>): Promise<T> {
-    const before = this.#turns.get(resource);
+  async run<T>(run: string, step: (superseded: AbortSignal) => Promise<T>): Promise<T> {
+    const before = this.#turns.get(run);
     const superseded = new AbortController();
     const work = this.#after(before, () => step(superseded.signal));
     const turn = { superseded, ended: work.catch(() => undefined) };
-    this.#turns.set(resource, turn);
+    this.#turns.set(run, turn);
     try {
       return await work;
     } finally {
-      if (this.#turns.get(resource) === turn) this.#turns.delete(resource);
+      if (this.#turns.get(run) === turn) this.#turns.delete(run);
     }
   }
 

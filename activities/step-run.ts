@@ -138,6 +138,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const { refusal, observation: after } = performed;
     if (mayObserve && isStale(refusal)) throw refusal;
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.action] : performed.did;
+    if (this.#context.superseded.aborted && did.length > 0)
+      return { ...{ did, next: ASKED_TO_END, known: undefined, events }, ...this.#unknown() };
     let decided: Decided<O, S, L>;
     try {
       // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
@@ -229,6 +231,9 @@ function nothingDone({ do: step, because }: Step): ApiError {
     classification: 'conflict',
   });
 }
+
+/** The run looks again anyway, and does not wait for long. */
+const ASKED_TO_END: Observe = { do: 'observe', because: 'the attempt was asked to end' };
 
 function lookAgain(error: unknown): Observe {
   const why = error instanceof Error ? error.message : String(error);

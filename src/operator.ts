@@ -1,7 +1,7 @@
 import { GracefulShutdownPeriodExpiredError, type NativeConnection, type Worker } from '@temporalio/worker';
 import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
-import { Memory } from '../activities/run-memory.ts';
+import { Memory, Superseding } from '../activities/run-memory.ts';
 import { pausedNamespaces } from '../activities/paused-namespaces.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
@@ -24,7 +24,7 @@ import { checkTaskQueue, publishUntilDone } from './publishing.ts';
 import { reportingCredentials } from './reporting-credentials.ts';
 import { measuredPollers, noticeRouting, TaskQueueWatch } from './temporal/task-queue.ts';
 import { temporalRuns } from './temporal/runs.ts';
-import { observed, ofOwnCluster, reportingEnds, withHeartbeats } from './temporal/steps.ts';
+import { observed, ofOwnCluster, reportingEnds } from './temporal/steps.ts';
 import { createWorker, installRuntime, untilItEnds } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
@@ -274,14 +274,16 @@ async function workerOf({ parts, target, memory, watching }: Working): Promise<W
   await noticeRouting({ ...target, version, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
   const isNamespacePaused = pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name));
+  const superseding = new Superseding();
   const compared = watching?.watcher.comparing(client) ?? client;
   const reconcilers = reconcilersOf(program, { client: compared, options: config });
-  const all = activitiesFor(reconcilers, { ...parts, memory, watched, isNamespacePaused });
+  const all = activitiesFor(reconcilers, { ...parts, memory, superseding, watched, isNamespacePaused });
   const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);
-  const activities = withHeartbeats(reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref)));
+  const activities = reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref));
   const { connection, namespace, taskQueue, dataConverter } = target;
   const where = { connection, namespace, taskQueue, dataConverter };
-  return createWorker({ ...where, activities, slots: config.load, ...(version && { version }) });
+  const endAttempt = (workflowId: string) => superseding.end(workflowId);
+  return createWorker({ ...where, activities, endAttempt, slots: config.load, ...(version && { version }) });
 }
 
 /**

@@ -1,14 +1,27 @@
-import { CancellationScope, condition, defineSignal, setHandler, sleep } from '@temporalio/workflow';
-import { CHANGED_SIGNAL, type ChangeCertainty } from '../src/contract/run.ts';
-import { GRACE_TIMER } from '../src/contract/sentences.ts';
+import {
+  CancellationScope,
+  condition,
+  defineSignal,
+  patched,
+  proxySinks,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { CHANGED_SIGNAL, type AttemptSinks, type ChangeCertainty } from '../src/contract/run.ts';
+import { GRACE_TIMER, LAST_WORDS_TIMER } from '../src/contract/sentences.ts';
 
 const changed = defineSignal<[reason: string, change?: ChangeCertainty]>(CHANGED_SIGNAL);
 
 /**
- * How long a step may go on after a signal before it is dropped. Long enough that an
+ * How long a step may go on after a signal before it is asked to end. Long enough that an
  * attempt in progress usually ends by itself, short enough that a change ends a backoff within a second.
  */
 const GRACE_MS = 500;
+/** How long it then has to do so: what it returns by then counts. */
+const LAST_WORDS_MS = 2_000;
+
+const { attempts } = proxySinks<AttemptSinks>();
 
 /** The changes of its resource that a run was signalled. */
 export interface SignalledChanges {
@@ -18,9 +31,9 @@ export interface SignalledChanges {
   after(handled: number): Promise<void>;
   /** Resolves once there were more than `handled`, or when so much time has passed. */
   afterAtMost(handled: number, time: TimeLimit): Promise<void>;
-  /** Ends `work`, or drops it because of a change that was seen while it was going on. */
+  /** What `work` ends with; or it is asked to end, because of a change that was seen while it was going on, and dropped if it does not. */
   interrupting<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
-  /** The same, but what `work` ends with counts, even if that comes after it was cancelled. */
+  /** The same, but it may take as long as it takes, unless it is in its backoff. */
   finishing<T>(handled: number, work: () => Promise<T>): Promise<T | Interrupted>;
 }
 
@@ -61,18 +74,46 @@ export function listenForChanges(): SignalledChanges {
         () => sleep(ms, { summary }),
       );
     },
-    interrupting: (handled, work) => firstOf(interruption(handled), work),
-    async finishing(handled, work) {
-      let ended: PromiseSettledResult<Awaited<ReturnType<typeof work>>> | undefined;
-      const noted = async () => {
-        [ended] = await Promise.allSettled([work()]);
-        if (ended.status === 'fulfilled') return ended.value;
-        throw ended.reason;
-      };
-      const first = await firstOf(interruption(handled), noted);
-      return ended?.status === 'fulfilled' ? ended.value : first;
-    },
+    interrupting: (handled, work) => unless(interruption(handled), work, askedToEnd),
+    finishing: (handled, work) => unless(interruption(handled), work, (isOver) => condition(isOver)),
   };
+}
+
+/**
+ * What `work` ends with; after an interruption, too, which cancels it.
+ *
+ * @param untilDropped how long it then has
+ */
+async function unless<T>(
+  interruption: () => Promise<Interrupted>,
+  work: () => Promise<T>,
+  untilDropped: (isOver: () => boolean) => Promise<unknown>,
+): Promise<T | Interrupted> {
+  const scope = new CancellationScope();
+  const its: { end?: { readonly value: T } | { readonly error: unknown } } = {};
+  scope.run(work).then(
+    (value) => (its.end = { value }),
+    (error: unknown) => (its.end = { error }),
+  );
+  const isOver = () => its.end !== undefined;
+  const interrupted = await firstOf(interruption, () => condition(isOver));
+  if (interrupted !== undefined) {
+    scope.cancel();
+    await untilDropped(isOver);
+  }
+  if (its.end !== undefined && 'value' in its.end) return its.end.value;
+  if (interrupted !== undefined) return interrupted;
+  throw its.end?.error;
+}
+
+/** In this process at once, in any other by the answer to its next heartbeat. */
+async function askedToEnd(isOver: () => boolean): Promise<void> {
+  if (!patched('asked-to-end')) return;
+  if (!workflowInfo().unsafe.isReplaying) attempts.end();
+  await firstOf(
+    () => condition(isOver),
+    () => sleep(LAST_WORDS_MS, { summary: LAST_WORDS_TIMER }),
+  );
 }
 
 /** What ends first; the other is cancelled. */

@@ -240,27 +240,26 @@ class Reconcile {
   #tryLocally(step: Step | Observe): Promise<StepReport | Failed | RetryAfter> {
     this.#localSteps += 1;
     const options = { ...LOCAL, summary: summaryOf(step) };
-    return endOf(named(step, proxyLocalActivities<Activities>(options))(this.#input()));
+    return endOf(named(step, proxyLocalActivities<Activities>(options))(this.#input(step)));
   }
 
   #callDurably(step: Step | Observe): Promise<End> {
-    const { WAIT_CANCELLATION_COMPLETED, TRY_CANCEL } = ActivityCancellationType;
     const finishes = 'onChange' in step;
     const options: ActivityOptions = {
       startToCloseTimeout: attemptMaxOf(step),
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
       retry: 'retry' in step ? { ...RETRY, ...step.retry } : RETRY,
       summary: summaryOf(step),
-      // An attempt that hangs must not hold up the change that made it obsolete.
-      cancellationType: finishes ? WAIT_CANCELLATION_COMPLETED : TRY_CANCEL,
+      // What it did counts, although a change has made it obsolete.
+      cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     };
-    const work = () => endOf(named(step, proxyActivities<Activities>(options))(this.#input()));
+    const work = () => endOf(named(step, proxyActivities<Activities>(options))(this.#input(step)));
     return finishes
       ? this.#changes.finishing(this.#seen, work)
       : this.#changes.interrupting(this.#seen, work);
   }
 
-  #input(): StepInput {
+  #input(step: Step | Observe): StepInput {
     const { ref, cluster } = this.#run;
     const refusal = this.#refused;
     const counts = { changes: this.#seen, results: this.#results };
@@ -270,6 +269,7 @@ class Reconcile {
       ...{ ref, ...(cluster && { cluster }), ...counts },
       ...(isUnknown && { unknownUntilMs }),
       ...(refusal && { refusal }),
+      ...('onChange' in step && { onChange: step.onChange }),
     };
   }
 

@@ -35,7 +35,7 @@ export interface ObserveContext<R, Clients = unknown, Options = unknown> {
   readonly options: Options;
   /** Reads the cluster. */
   readonly kube: KubeReader;
-  /** Aborted once the time of the step is over, or a newer step of this resource waits. Hand it to whatever you call. */
+  /** Aborted once the time of the step is over, or a change of the resource calls for another decision. Hand it to whatever you call. */
   readonly signal: AbortSignal;
 }
 
@@ -52,13 +52,14 @@ export interface StepContext<R, Owned, Observed, Clients = unknown, Options = un
   /** The same for all attempts of one execution of the step; another for the next execution. */
   readonly idempotencyKey: string;
   /**
-   * Says what is done when more writes follow: if one of them fails, the history has this instead of what `run` returns.
+   * Says what is done when more writes follow: if one of them fails, or a change ends the attempt, the history has this instead of what
+   * `run` returns. If the worker is killed, it has what was said until a second before.
    *
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
   readonly progress: (did: string) => void;
   /**
-   * False once most of the time of the attempt is over, or a newer step of the resource waits. A step of many writes asks before each
+   * False once most of the time of the attempt is over, or `signal` is aborted. A step of many writes asks before each
    * one, and ends; it is decided again, and goes on.
    */
   readonly mayGoOn: () => boolean;
@@ -98,7 +99,7 @@ export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Opt
   readonly retry?: { readonly first?: string; readonly longest?: string };
   /**
    * What a change of the resource means for an attempt in progress: `interrupt` (default): after half a second `signal` is aborted, and it is
-   * decided again. `finish`: it is decided again once the attempt has ended.
+   * decided again once the attempt has ended, two seconds later at the latest. `finish`: it is decided again once the attempt has ended.
    */
   readonly onChange?: 'interrupt' | 'finish';
   /** How many writes it makes. With more than ten, each attempt has its full time. Default: one. */

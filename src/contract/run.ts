@@ -18,6 +18,12 @@ export type ChangeCertainty = 'seen' | 'possible';
  */
 export const ATTEMPT_MAX_MS = 15_000;
 
+/** How often an attempt says that it goes on, and what it has done. Well under HEARTBEAT_TIMEOUT of workflows/reconcile.ts. */
+export const HEARTBEAT_EVERY_MS = 1_000;
+
+/** Where a run asks the attempt that is in progress in the same process to end. */
+export type AttemptSinks = Readonly<Record<'attempts', Record<'end', () => void>>>;
+
 /** What a run is started with: a reference, why, and the first step. */
 export interface RunInput {
   readonly ref: ResourceRef;
@@ -51,4 +57,6 @@ export interface StepInput {
   readonly unknownUntilMs?: number;
   /** Of the step that was refused last, until it succeeds: a process that takes over would not know of it. */
   readonly refusal?: Refusal;
+  /** As {@link Step} has it. */
+  readonly onChange?: 'finish' | undefined;
 }

@@ -23,6 +23,9 @@ export const RETRY_AFTER_TIMER = 'Retry-After, as the server asked';
 /** Of the timer that lets an attempt end before it is dropped; it is no wait of the run. */
 export const GRACE_TIMER = 'the resource changed: grace period for the attempt in progress';
 
+/** Of the timer after which such an attempt is dropped, likewise. */
+export const LAST_WORDS_TIMER = 'the resource changed: the attempt in progress is asked to end';
+
 export function isGraceTimer(summary: string): boolean {
   return summary.startsWith('the resource changed: ');
 }

@@ -1,4 +1,4 @@
-import { activityInfo, ApplicationFailure, Context } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { inOneLine, type Cause } from '../contract/cause.ts';
 import { isOfOtherCluster, labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
 import { isConverged, type StepReport } from '../contract/decision.ts';
@@ -53,25 +53,6 @@ export function reportingEnds(activities: Activities, onEnd: (ref: ResourceRef) 
     const result = await act();
     if (isConverged(result.next)) onEnd(ref);
     return result;
-  });
-}
-
-/** Well under HEARTBEAT_TIMEOUT of workflows/reconcile.ts. */
-export const HEARTBEAT_EVERY_MS = 2_000;
-
-/**
- * Sends heartbeats during durable attempts. So Temporal notices a killed or frozen worker long before the step times out.
- */
-export function withHeartbeats(activities: Activities): Activities {
-  return around(activities, async (_input, _name, act) => {
-    const context = Context.current();
-    if (context.info.isLocal) return act();
-    const beating = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
-    try {
-      return await act();
-    } finally {
-      clearInterval(beating);
-    }
   });
 }
 

@@ -5,6 +5,7 @@ import { FAILURE } from '../contract/failures.ts';
 import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
 import { isGraceTimer, waitingFor } from '../contract/sentences.ts';
 import { ENCRYPTED, textIn, valueIn, wordsIn, type MaybePayload } from './payloads.ts';
+import { isCutOff, TIMEOUT } from './timeline.ts';
 import type {
   TimelineEntry,
   TimelineNextStep,
@@ -26,6 +27,9 @@ export function timelineOf(events: readonly HistoryEvent[]): RunTimeline {
   return { ...builder.run, entries: builder.entries };
 }
 
+/** Source: temporal/api/enums/v1/workflow.proto, `TimeoutType`. */
+const START_TO_CLOSE = 1;
+
 /** The marker of a local activity, as the SDK's core writes it. */
 const LOCAL_ACTIVITY = 'core_local_activity';
 
@@ -40,6 +44,8 @@ class TimelineBuilder {
   /** By the ID of the event that started the timer. */
   readonly #waits = new Map<string, Draft<WaitEntry>>();
   #state: Draft<StateEntry> | undefined;
+  /** The worker of a workflow task did not come to its end, nor did the local step in it, if there was one. */
+  #isTaskCutOff = false;
   /** The time of the run: its local activities follow each other. */
   #clockMs = 0;
 
@@ -73,6 +79,7 @@ class TimelineBuilder {
     const failure = event.workflowTaskFailedEventAttributes?.failure;
     if (failure) this.run.taskFailure = stepFailureOf(failure);
     if (event.workflowTaskCompletedEventAttributes) delete this.run.taskFailure;
+    this.#isTaskCutOff ||= Number(event.workflowTaskTimedOutEventAttributes?.timeoutType) === START_TO_CLOSE;
   }
 
   #addSignal({ workflowExecutionSignaledEventAttributes: signaled }: HistoryEvent, atMs: number): void {
@@ -89,7 +96,7 @@ class TimelineBuilder {
         ...{ kind: 'step', atMs, step: scheduled.activityType?.name ?? '', summary: summaryOf(event) },
         ...{ isLocal: false, attempts: 0, end: { how: 'in progress' } },
       };
-      this.entries.push(entry);
+      this.#addEntryOf(entry);
       this.#steps.set(String(event.eventId), entry);
     }
     const started = event.activityTaskStartedEventAttributes;
@@ -97,6 +104,13 @@ class TimelineBuilder {
     if (!started || !step) return;
     step.attempts = started.attempt ?? 1;
     if (started.lastFailure) step.failure = stepFailureOf(started.lastFailure);
+    markCutOff(step, isCutOff(step.failure));
+  }
+
+  #addEntryOf(step: Draft<StepEntry>): void {
+    markCutOff(step, this.#isTaskCutOff);
+    this.#isTaskCutOff = false;
+    this.entries.push(step);
   }
 
   #endStep(event: HistoryEvent, atMs: number): void {
@@ -109,6 +123,7 @@ class TimelineBuilder {
     if (completed) step.end = doneWith(completed.result?.payloads?.[0], tookMs);
     else step.end = { how: failed ? 'failed' : 'dropped', tookMs };
     if (failed?.failure) step.failure = stepFailureOf(failed.failure);
+    if (dropped ?? event.activityTaskTimedOutEventAttributes) markCutOff(step, true);
   }
 
   /** The marker has the time of the run's clock at its end. The next local activity begins then. */
@@ -121,7 +136,7 @@ class TimelineBuilder {
     const end = failure
       ? ({ how: 'failed', tookMs } as const)
       : doneWith(details?.['result']?.payloads?.[0], tookMs);
-    this.entries.push({
+    this.#addEntryOf({
       ...{ kind: 'step', atMs: this.#clockMs, step: activity_type ?? '', summary: summaryOf(event) },
       ...{ isLocal: true, attempts: attempt ?? 1, ...(failure && { failure: stepFailureOf(failure) }), end },
     });
@@ -156,6 +171,11 @@ class TimelineBuilder {
     if (this.#state) this.#state.untilMs = untilMs;
     this.#state = undefined;
   }
+}
+
+function markCutOff(step: Draft<StepEntry>, isIt: boolean): void {
+  if (isIt) step.mayLackWrites = true;
+  else delete step.mayLackWrites;
 }
 
 function endOf(event: HistoryEvent): Omit<RunEnd, 'atMs'> | undefined {
@@ -264,7 +284,7 @@ export function stepFailureOf(failure: temporal.api.failure.v1.IFailure): StepFa
   const { message, encodedAttributes, applicationFailureInfo, timeoutFailureInfo, cause: cut } = failure;
   // What the server has cut, it puts there: "Failure exceeds size limit."
   if (failure.serverFailureInfo && cut) return stepFailureOf(cut);
-  const type = applicationFailureInfo?.type ?? (timeoutFailureInfo ? 'Timeout' : undefined);
+  const type = applicationFailureInfo?.type ?? (timeoutFailureInfo ? TIMEOUT : undefined);
   const read = valueIn(applicationFailureInfo?.details?.payloads?.[0], CauseInFailed);
   const words = encodedAttributes
     ? wordsIn(encodedAttributes, EncodedFailure, (failure) => failure.message)

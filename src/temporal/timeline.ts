@@ -35,6 +35,8 @@ export interface StepEntry {
   readonly attempts: number;
   /** Of the last attempt that failed. */
   readonly failure?: StepFailure;
+  /** An attempt was cut off: what it wrote last is not known. */
+  readonly mayLackWrites?: boolean;
   readonly end: TimelineStepEnd;
 }
 
@@ -122,10 +124,24 @@ export function withPending(timeline: RunTimeline, pending: readonly PendingStep
     if (now === undefined) return entry;
     const { attempt, failure, nextTryAtMs } = now;
     const end = { how: 'in progress', ...(nextTryAtMs !== undefined && { nextTryAtMs }) } as const;
-    return { ...entry, attempts: attempt, ...(failure && { failure }), end };
+    return {
+      ...entry,
+      attempts: attempt,
+      ...(failure && { failure }),
+      ...(isCutOff(failure) && { mayLackWrites: true }),
+      end,
+    };
   });
   return { ...timeline, entries };
 }
+
+/** Whether nobody has said how the attempt ended. */
+export function isCutOff(failure: StepFailure | undefined): boolean {
+  return failure?.type === TIMEOUT;
+}
+
+/** The type of a failure of an attempt that did not come to its end in time, or whose worker is gone. */
+export const TIMEOUT = 'Timeout';
 
 /** What the last completed step said comes next. */
 export function lastNextOf(timeline: RunTimeline | undefined): TimelineNextStep | undefined {

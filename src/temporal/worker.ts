@@ -2,6 +2,7 @@ import {
   makeTelemetryFilterString,
   Runtime,
   Worker,
+  type InjectedSinks,
   type MetricsExporterConfig,
   type NativeConnection,
   type WorkerDeploymentOptions,
@@ -9,9 +10,9 @@ import {
 } from '@temporalio/worker';
 import type { DataConverter } from '@temporalio/common';
 import type { Logger } from '../contract/logger.ts';
+import { HEARTBEAT_EVERY_MS, type AttemptSinks } from '../contract/run.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
 import { sdkLogger } from './sdk-logs.ts';
-import { HEARTBEAT_EVERY_MS } from './steps.ts';
 import type { WorkerVersion } from './task-queue.ts';
 import { withWorkflowThreads } from './workflow-threads.ts';
 
@@ -54,6 +55,8 @@ export interface WorkerRequest {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly activities: object;
+  /** Asks the attempt to end that is in progress for the run, if it is in this process. */
+  readonly endAttempt: (workflowId: string) => void;
   readonly slots: Slots;
   /** Undefined: Temporal's own. */
   readonly dataConverter?: DataConverter;
@@ -100,12 +103,13 @@ export async function untilItEnds(
 }
 
 function optionsFor(
-  { version, slots, ...request }: WorkerRequest,
+  { version, slots, endAttempt, ...request }: WorkerRequest,
   workflowBundle: WorkflowBundle,
 ): WorkerOptions {
   return {
     ...request,
     workflowBundle,
+    sinks: sinksFor(endAttempt),
     ...(version !== undefined && { workerDeploymentOptions: pinnedTo(version) }),
     maxConcurrentWorkflowTaskExecutions: slots.workflowSlots,
     maxConcurrentLocalActivityExecutions: slots.workflowSlots,
@@ -122,6 +126,10 @@ function optionsFor(
     shutdownGraceTime: '6s',
     shutdownForceTime: '8s',
   };
+}
+
+function sinksFor(endAttempt: WorkerRequest['endAttempt']): InjectedSinks<AttemptSinks> {
+  return { attempts: { end: { fn: ({ workflowId }) => endAttempt(workflowId) } } };
 }
 
 /** A run ends on the version that began it. */

@@ -35,6 +35,9 @@ let nowMs: number;
 let superseding: AbortController;
 /** Of the step that was refused last. */
 let refusal: Refusal | undefined;
+/** What the attempts have told while they were in progress. */
+let told: string[];
+const progress = (did: readonly Action[]) => told.push(sentenceOf(did));
 /** What a watcher of this process shows by now. */
 let shown: Observation | undefined;
 
@@ -46,6 +49,7 @@ async function given(podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[])
   superseding = new AbortController();
   shown = undefined;
   refusal = undefined;
+  told = [];
 }
 
 afterEach(async () => {
@@ -58,7 +62,14 @@ type Knowledge = KnownObservation<Observation>;
 /** One step, as its activity performs it. */
 function step(name: string, from?: Knowledge, uid = POD_SET_UID): Promise<StepEnd<Observation>> {
   const ref = { controller: 'pod-set', namespace: NAMESPACE, name: api.podSet?.metadata.name ?? 'web', uid };
-  const context = { ref, now: () => nowMs, superseded: superseding.signal, watched: () => shown, refusal };
+  const context = {
+    ref,
+    now: () => nowMs,
+    superseded: superseding.signal,
+    watched: () => shown,
+    refusal,
+    progress,
+  };
   return new StepRun(podSetReconciler(client), context).perform(name, from);
 }
 
@@ -314,6 +325,7 @@ describe('deletePods', () => {
     const { steps, did, events } = await run();
     expect(steps).toEqual(['observe', 'deletePods', 'updateStatus']);
     expect(did).toBe('deleted 2 Pods b, c, updated the status');
+    expect(told.at(-1)).toBe('deleted 2 Pods b, c');
     expect(events).toMatchObject([{ reason: 'Deleted', note: 'scaled down to 1 Pod' }]);
     expect(podsThere()).toEqual(['a']);
     expect(statusThere()?.podNames).toEqual(['a']);

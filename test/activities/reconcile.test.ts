@@ -20,7 +20,8 @@ import {
 } from '../../src/contract/decision.ts';
 import { PODS } from '../../src/controllers/kinds.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import { asActivity } from '../support/activity-context.ts';
+import type { StepInput } from '../../src/contract/run.ts';
+import { asActivity, type FakeContext } from '../support/activity-context.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
 /** A shelf of so many books, which is to have so many, and of which a report may be due. */
@@ -592,6 +593,15 @@ describe('the activities of a controller', () => {
         },
       },
     });
+    const attempt = (context: FakeContext, heartbeatDetails?: unknown, more: Partial<StepInput> = {}) =>
+      asActivity(
+        {
+          ...{ workflowExecution: { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' } },
+          ...{ attempt: 1, activityType: 'addBook', heartbeatDetails },
+        },
+        async () => activities['addBook']?.({ ref: REF, changes: 0, results: 0, ...more }),
+        context,
+      );
     const call = (activityType: string, changes = 0, results = 0, ref = REF) => {
       const workflowExecution = { workflowId: 'shelf/shop/web/uid-1', runId: 'run-1' };
       const activity = activities[activityType];
@@ -600,7 +610,7 @@ describe('the activities of a controller', () => {
         activity({ ref, changes, results }),
       );
     };
-    return { memory, recorded, regarded, activities, call };
+    return { memory, recorded, regarded, activities, call, attempt };
   }
 
   it('ask for no pause of a Namespace for a cluster-scoped resource of its name', async () => {
@@ -625,6 +635,46 @@ describe('the activities of a controller', () => {
     const { call } = theActivitiesOf({ reconciler: { ...reconciler, perform } });
     await expect(call('addBook')).rejects.toMatchObject({ type: 'Unavailable' });
     expect(await call('addBook')).toMatchObject({ did: [...written, ...ADDED] });
+  });
+
+  it('send what an attempt has done with its heartbeats, and report what the last one of another process says', async () => {
+    const { reconciler } = aShelf({ ...MISSING, wanted: 2 });
+    const away = new ApiError('out of order', { classification: 'unavailable' });
+    const perform = (_: ShelfStep, __: Shelf, { progress }: AttemptContext<Shelf>) => {
+      progress?.(ADDED);
+      return Promise.reject(away);
+    };
+    const beats: unknown[] = [];
+    const heartbeat = (details: unknown) => beats.push(details);
+    const failing = theActivitiesOf({ reconciler: { ...reconciler, perform } });
+    await expect(failing.attempt({ heartbeat })).rejects.toMatchObject({ type: 'Unavailable' });
+    expect(beats).toEqual([ADDED]);
+    const two = [{ ...ADDED[0], count: 2 }];
+    await expect(failing.attempt({ heartbeat }, beats[0])).rejects.toMatchObject({ type: 'Unavailable' });
+    expect(beats[1]).toEqual(two);
+    const inAnotherProcess = theActivitiesOf({ reconciler });
+    expect(await inAnotherProcess.attempt({}, beats[1])).toMatchObject({ did: [{ ...ADDED[0], count: 3 }] });
+  });
+
+  it.each([
+    ['ask an attempt to end that Temporal has cancelled', {}, true],
+    ['let one finish that is to do so', { onChange: 'finish' } as const, false],
+  ])('%s', async (_, input, isAsked) => {
+    const { reconciler } = aShelf(MISSING);
+    const cancelled = new AbortController();
+    const asked: boolean[] = [];
+    const perform = (step: ShelfStep, before: Shelf, { superseded }: AttemptContext<Shelf>) => {
+      cancelled.abort();
+      asked.push(superseded.aborted);
+      return reconciler.perform(step, before);
+    };
+    const { attempt } = theActivitiesOf({ reconciler: { ...reconciler, perform } });
+    const next = isAsked ? { do: 'observe', because: 'the attempt was asked to end' } : converged('1 books');
+    expect(await attempt({ cancellationSignal: cancelled.signal }, undefined, input)).toEqual({
+      did: ADDED,
+      next,
+    });
+    expect(asked).toEqual([isAsked]);
   });
 
   it('hand on what is known from step to step, and read once', async () => {

@@ -47,6 +47,18 @@ describe('a step of a resource', () => {
     expect(one.seen.superseded?.aborted).toBe(false);
   });
 
+  it('is signalled where its run asks it to end, and that of no other run', async () => {
+    const steps = new Superseding();
+    const [one, other] = [aStep(), aStep()];
+    void steps.run('one', one.step);
+    void steps.run('other', other.step);
+    await Promise.resolve();
+    steps.end('one');
+    steps.end('none');
+    expect(one.seen.superseded?.aborted).toBe(true);
+    expect(other.seen.superseded?.aborted).toBe(false);
+  });
+
   it('is not signalled once it has ended', async () => {
     const steps = new Superseding();
     const [ended, newer] = [aStep(), aStep()];

@@ -46,6 +46,18 @@ describe('a step reports', () => {
     expect(undelivered.begin('run-1', 0)([])).toEqual(actions.slice(1));
   });
 
+  it('what its last heartbeat says in place of what this process knows, and that once', () => {
+    const undelivered = new Undelivered();
+    undelivered.begin('run-1', 1)([STATUS]);
+    undelivered.begin('run-1', 2)([pods(2)]);
+    const inAnotherProcess = [pods(5)];
+    const end = undelivered.begin('run-1', 2, inAnotherProcess);
+    expect(undelivered.of('run-1', 2)).toEqual([pods(5)]);
+    expect(end([pods(1)])).toEqual([pods(6)]);
+    expect(undelivered.of('run-1', 3)).toEqual([]);
+    expect(undelivered.of('run-2', 0)).toEqual([]);
+  });
+
   it('nothing of another run', () => {
     const undelivered = new Undelivered();
     undelivered.begin('run-1', 0)([LABEL]);

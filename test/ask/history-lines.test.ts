@@ -55,7 +55,7 @@ describe('the lines of a history', () => {
   it('say what a change has ended', async () => {
     const lines = await linesIn('podSet/change-in-backoff');
     expect(lines.slice(1, 4).map(brief)).toEqual([
-      ['createPods', 'ended by a change', '1.1s'],
+      ['createPods', 'ended by a change', '1.1s', 'last writes may be missing'],
       ['changed', 'a change'],
       ['observe', 'created it after the change', '1ms'],
     ]);

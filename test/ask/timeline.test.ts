@@ -14,7 +14,7 @@ import {
 } from '../../src/contract/decision.ts';
 import { decoded } from '../../src/temporal/payloads.ts';
 import { stepFailureOf, timelineOf, type HistoryEvent } from '../../src/temporal/timeline-builder.ts';
-import type { RunTimeline } from '../../src/temporal/timeline.ts';
+import { withPending, type RunTimeline } from '../../src/temporal/timeline.ts';
 import { aCause } from '../support/causes.ts';
 import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 
@@ -105,6 +105,63 @@ describe('the timeline of a run', () => {
     expect(timelineOf([failed, { workflowTaskCompletedEventAttributes: {} }])).not.toHaveProperty(
       'taskFailure',
     );
+  });
+
+  const SCHEDULED = {
+    eventId: 5,
+    activityTaskScheduledEventAttributes: { activityType: { name: 'createPods' } },
+  };
+  const LOST = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
+  const STARTED = { scheduledEventId: 5, attempt: 2 };
+  const COMPLETED = { activityTaskCompletedEventAttributes: { scheduledEventId: 5 } };
+  const DROPPED = { activityTaskCancelRequestedEventAttributes: { scheduledEventId: 5 } };
+  const TASK_LOST = { workflowTaskTimedOutEventAttributes: { timeoutType: 1 } };
+  const STICKY_LOST = { workflowTaskTimedOutEventAttributes: { timeoutType: 2 } };
+
+  it.each<[what: string, mayLack: boolean | undefined, events: readonly object[]]>([
+    [
+      'after an attempt whose worker is gone',
+      true,
+      [SCHEDULED, { activityTaskStartedEventAttributes: { ...STARTED, lastFailure: LOST } }, COMPLETED],
+    ],
+    [
+      'after one that has said how it failed',
+      undefined,
+      [
+        SCHEDULED,
+        { activityTaskStartedEventAttributes: { ...STARTED, lastFailure: { message: 'no' } } },
+        COMPLETED,
+      ],
+    ],
+    ['that a change has ended', true, [SCHEDULED, DROPPED]],
+    [
+      'that has come to its end after all',
+      undefined,
+      [SCHEDULED, DROPPED, { activityTaskStartedEventAttributes: STARTED }, COMPLETED],
+    ],
+    [
+      'whose last attempt did not come to its end',
+      true,
+      [SCHEDULED, { activityTaskTimedOutEventAttributes: { scheduledEventId: 5, failure: LOST } }],
+    ],
+    ['after a workflow task whose worker is gone', true, [TASK_LOST, SCHEDULED]],
+    ['after one that another worker has taken', undefined, [STICKY_LOST, SCHEDULED]],
+  ])('says whether writes of a step may be missing: %s', (_, mayLack, events) => {
+    const [step] = timelineOf(events).entries;
+    expect(step).toHaveProperty('step', 'createPods');
+    expect(step?.kind === 'step' && step.mayLackWrites).toBe(mayLack);
+  });
+
+  it('says it once of a workflow task, and of a step that is tried again', () => {
+    const [, second] = timelineOf([
+      TASK_LOST,
+      SCHEDULED,
+      { ...SCHEDULED, eventId: 6 },
+    ] as readonly HistoryEvent[]).entries;
+    expect(second).not.toHaveProperty('mayLackWrites');
+    const timeline = timelineOf([SCHEDULED] as unknown as readonly HistoryEvent[]);
+    const pending = { step: 'createPods', attempt: 2, nextTryAtMs: undefined, failure: stepFailureOf(LOST) };
+    expect(withPending(timeline, [pending]).entries).toMatchObject([{ mayLackWrites: true }]);
   });
 
   it('takes a second for a local step that timed out', async () => {

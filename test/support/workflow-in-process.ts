@@ -161,7 +161,11 @@ export class WorkflowInProcess {
     activate({ jobs: withVariants } as never);
     do await new Promise(setImmediate);
     while (tryUnblockConditions() > 0);
-    return (concludeActivation().successful?.commands ?? []).map((command) => this.#inWords(command));
+    const commands = concludeActivation().successful?.commands ?? [];
+    const calls = this.#activator.getAndResetSinkCalls();
+    const asks = calls.filter(({ ifaceName }) => ifaceName === 'attempts');
+    const asked = asks.map(({ fnName }) => `ask the attempt to ${fnName}`);
+    return [...commands.map((command) => this.#inWords(command)), ...asked];
   }
 
   #inWords(command: Command): string {
@@ -190,6 +194,7 @@ export class WorkflowInProcess {
       return `timer of ${msOf(startTimer.startToFireTimeout)} ms: ${String(summary)}`;
     }
     if (command.cancelTimer) return 'no timer';
+    if (command.setPatchMarker) return `patch ${command.setPatchMarker.patchId}`;
     const cancelled = command.requestCancelActivity ?? command.requestCancelLocalActivity;
     if (cancelled) return `cancel ${this.#names.get(Number(cancelled.seq))}`;
     return this.#endInWords(command);

@@ -1,4 +1,4 @@
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -91,10 +91,15 @@ export class WorkflowWorld {
       workflowBundle: this.bundle,
       activities: Object.fromEntries(ACTIVITIES.map((name) => [name, activity(name)])),
       maxCachedWorkflows: 100,
+      maxHeartbeatThrottleInterval: HEARTBEAT_EVERY_MS,
+      // The attempts learn it by their heartbeats alone.
+      sinks: { attempts: { end: { fn: () => undefined } } },
     });
     this.#worker = { worker, running: worker.run() };
   }
 }
+
+const HEARTBEAT_EVERY_MS = 100;
 
 const ACTIVITIES = ['observe', ...new Set(Object.values(WORKFLOWS).flat())];
 
@@ -191,4 +196,15 @@ export function anAttemptInProgress(): { readonly attempt: Attempt; end(result: 
   const ending: { resolve?: (result: StepReport) => void } = {};
   const ended = new Promise<StepReport>((resolve) => (ending.resolve = resolve));
   return { attempt: () => ended, end: (result) => ending.resolve?.(result) };
+}
+
+/** An attempt that comes to its end once it is asked to. */
+export function anAttemptThatEndsWhenAsked(result: StepReport): Attempt {
+  return async () => {
+    const context = Context.current();
+    const beating = setInterval(() => context.heartbeat(), HEARTBEAT_EVERY_MS);
+    await context.cancelled.catch(() => undefined);
+    clearInterval(beating);
+    return result;
+  };
 }

@@ -13,6 +13,7 @@ import {
 import { FAILURE } from '../../src/contract/failures.ts';
 import {
   anAttemptInProgress,
+  anAttemptThatEndsWhenAsked,
   WORKFLOWS,
   type AnyWorkflow,
   type Attempt,
@@ -163,6 +164,13 @@ const LOOP_CASES = {
   'change-in-a-durable-step': changedInProgress(finished('the first'), finishes('the second')),
   'change-while-hanging': changed(
     ({ durable }) => ({ first: durable, attempts: [neverEnds, finishes('it after the change')] }),
+    isCalled,
+  ),
+  'change-asks-to-end': changed(
+    ({ durable }) => ({
+      first: durable,
+      attempts: [anAttemptThatEndsWhenAsked(finished('the first')), finishes('the second')],
+    }),
     isCalled,
   ),
   'change-in-backoff': changed(

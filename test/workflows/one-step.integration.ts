@@ -60,6 +60,14 @@ describe('a change', () => {
   );
 });
 
+describe('a change that asks an attempt to end', () => {
+  it('has what the attempt then returns counted', async () => {
+    const done = await run('change-asks-to-end');
+    expect(await done.result()).toBe('created the first, created the second');
+    expect(done.steps).toEqual(['addLabel', 'observe locally']);
+  });
+});
+
 describe('a Retry-After', () => {
   it('is waited for by a durable timer of exactly that time, before the next look', async () => {
     const done = await run('retry-after');

@@ -19,7 +19,7 @@ import type { RunInput } from '../../src/contract/run.ts';
 import { CHANGE, WorkflowInProcess } from '../support/workflow-in-process.ts';
 import { aCause } from '../support/causes.ts';
 
-const { TRY_CANCEL, WAIT_CANCELLATION_COMPLETED } = coresdk.workflow_commands.ActivityCancellationType;
+const { WAIT_CANCELLATION_COMPLETED } = coresdk.workflow_commands.ActivityCancellationType;
 
 const REF = { controller: 'pod-label', namespace: 'shop', name: 'web', uid: 'uid-1' };
 const OBSERVE: Observe = { do: 'observe', because: 'nothing is known' };
@@ -29,6 +29,12 @@ const POD: Action = { did: 'created', what: 'Pod', count: 1 };
 const STATUS: Action = { did: 'updated', what: 'the status' };
 const REFUSAL: Refusal = { because: 'refused', message: 'the quota is used up' };
 const GRACE = 'timer of 500 ms: the resource changed: grace period for the attempt in progress';
+const ASKED = [
+  'patch asked-to-end',
+  'timer of 2000 ms: the resource changed: the attempt in progress is asked to end',
+  'cancel addMany',
+  'ask the attempt to end',
+];
 
 const start = (first: NextInHistory, more: Partial<RunInput> = {}) =>
   WorkflowInProcess.start({ ref: REF, reason: 'a test', first, ...more });
@@ -115,7 +121,7 @@ describe('a brief step', () => {
         startToCloseMs: 15_000,
         scheduleToCloseMs: undefined,
         retry: { initialMs: 500, coefficient: 2, mostMs: 30_000, attempts: 0 },
-        cancellation: TRY_CANCEL,
+        cancellation: WAIT_CANCELLATION_COMPLETED,
       });
     },
   );
@@ -188,7 +194,7 @@ describe('a step whose attempt finishes in spite of a change', () => {
 
   it('has its result counted, and then the run looks again', async () => {
     const [run] = await start(FINISHES);
-    expect(run.called?.cancellation).toBe(WAIT_CANCELLATION_COMPLETED);
+    expect(run.called?.input.onChange).toBe('finish');
     await run.changes();
     expect(await run.timeIsUp()).toEqual(['cancel addMany']);
     expect(await run.ends(result(MANY, POD))).toEqual(['observe locally']);
@@ -226,11 +232,37 @@ describe('a durable step', () => {
     expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
   });
 
-  it('that hangs is dropped a moment after a change', async () => {
+  it('is asked to end a moment after a change, and what it returns within two seconds counts', async () => {
     const [run] = await start(MANY);
     await run.changes();
-    expect(await run.timeIsUp()).toEqual(['cancel addMany']);
-    expect(await run.isCancelled()).toEqual(['observe locally']);
+    expect(await run.timeIsUp()).toEqual(ASKED);
+    expect(await run.ends(result(MANY, POD))).toEqual(['no timer', 'observe locally']);
+    expect(run.called).toMatchObject({ input: { changes: 1, results: 1 }, summary: LOOK_AGAIN });
+    expect(await run.ends(result(DONE))).toEqual(['result: created Pod']);
+  });
+
+  it('that hangs is dropped two seconds after it was asked to end', async () => {
+    const [run] = await start(MANY);
+    await run.changes();
+    await run.timeIsUp();
+    expect(await run.timeIsUp()).toEqual(['observe locally']);
+    expect(run.called).toMatchObject({ input: { changes: 1, results: 0 }, summary: LOOK_AGAIN });
+  });
+
+  it('that is in its backoff is dropped at once', async () => {
+    const [run] = await start(MANY);
+    await run.changes();
+    await run.timeIsUp();
+    expect(await run.isCancelled()).toEqual(['no timer', 'observe locally']);
+    expect(run.called).toMatchObject({ input: { changes: 1, results: 0 }, summary: LOOK_AGAIN });
+  });
+
+  it('that fails where it is asked to end leads to another look', async () => {
+    const [run] = await start(MANY);
+    await run.changes();
+    await run.timeIsUp();
+    const aborted = ApplicationFailure.create({ type: 'AbortError', message: 'aborted' });
+    expect(await run.fails(aborted)).toEqual(['no timer', 'observe locally']);
     expect(run.called).toMatchObject({ input: { changes: 1, results: 0 }, summary: LOOK_AGAIN });
   });
 

@@ -111,10 +111,11 @@ function lineOfEntry(entry: TimelineEntry, id: string): Line {
 }
 
 function textOfStep(entry: StepEntry): Pick<Line, 'words' | 'notes' | 'isBad'> {
-  const { end, isLocal, failure, attempts } = entry;
+  const { end, isLocal, failure, attempts, mayLackWrites } = entry;
   const notes = [
     ...('tookMs' in end ? [tookText(end.tookMs)] : []),
     ...(attempts > 1 ? [`attempt ${attempts}`] : []),
+    ...(mayLackWrites === true ? ['last writes may be missing'] : []),
   ];
   const after = failure === undefined ? [] : [`after ${failureText(failure)}`];
   const because = failure === undefined ? '' : `: ${failureText(failure)}`;
