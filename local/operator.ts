@@ -34,6 +34,10 @@ export const OPERATOR = 'operator';
 /** Shutdown takes up to the 10 s that a Pod is given. */
 const GRACE_MS = 12_000;
 
+const BACKOFF_MAX_S = 30;
+/** A file has changed meanwhile. */
+const SUPERSEDED = new Error('the operator is being started anew');
+
 interface InStack {
   readonly stack: Stack;
   readonly launch: OperatorLaunch;
@@ -44,22 +48,47 @@ interface InStack {
 /** The operator as a part of the stack. It is started again if somebody kills it. */
 export class StackOperator {
   readonly #in: InStack;
+  #superseded = new AbortController();
 
   constructor(inStack: InStack) {
     this.#in = inStack;
   }
 
-  /** Resolves when it is ready. @throws ServerFailed, OperatorFailed, or the signal's reason */
+  /**
+   * Resolves when it is ready. Killed before that, it is started again, at growing intervals.
+   *
+   * @throws ServerFailed, OperatorFailed, or the reason of the signal or of a later start
+   */
   async start(): Promise<void> {
-    const { stack, launch, signal } = this.#in;
+    this.#superseded.abort(SUPERSEDED);
+    this.#superseded = new AbortController();
+    const signal = AbortSignal.any([this.#in.signal, this.#superseded.signal]);
+    for (let kills = 1; !(await this.#isReady(signal)); kills += 1) {
+      const seconds = Math.min(2 ** (kills - 1), BACKOFF_MAX_S);
+      const often = kills === 1 ? '' : `, ${kills} times in a row`;
+      this.#in.say(`the operator ended before it was ready${often}; starting it again in ${seconds} s`);
+      await pause(seconds * 1000, undefined, { signal }).catch(() => undefined);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** @returns false: it was killed before */
+  async #isReady(signal: AbortSignal): Promise<boolean> {
+    const { stack, launch } = this.#in;
     const starting = new AbortController();
-    let isReady = false;
+    const life = { isReady: false, how: '' };
     stack.startCompanion(this.#companion(), (how) => {
-      if (isReady) void this.#ended(how);
+      life.how = how;
+      if (life.isReady) void this.#ended(how);
       else starting.abort(new ServerFailed(OPERATOR, `ended (${how})`));
     });
-    await untilReady(launch, AbortSignal.any([signal, starting.signal]));
-    isReady = true;
+    try {
+      await untilReady(launch, AbortSignal.any([signal, starting.signal]));
+      life.isReady = true;
+    } catch (error) {
+      if (!isKill(life.how)) throw error;
+    }
+    return life.isReady;
   }
 
   /** @returns whether it is ready; if not, it has said why */
@@ -68,7 +97,7 @@ export class StackOperator {
     return this.start().then(
       () => true,
       async (error: unknown) => {
-        if (!this.#in.signal.aborted) await this.#sayFailure(error);
+        if (!this.#in.signal.aborted && error !== SUPERSEDED) await this.#sayFailure(error);
         return false;
       },
     );

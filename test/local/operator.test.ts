@@ -1,5 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
-import { operatorArguments } from '../../local/operator.ts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { operatorArguments, StackOperator } from '../../local/operator.ts';
+import type { WhenEnded } from '../../local/servers.ts';
+import type { Stack } from '../../local/stack.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { configOf } from '../support/configs.ts';
 
@@ -23,5 +29,79 @@ describe('the operator that local starts', () => {
     const config = await configOf({ args: ['dev'] });
     const started = operatorArguments({ config, ...GIVEN, metricsPort: undefined });
     expect((await configOf({ args: started })).metrics.address).toBe('off');
+  });
+});
+
+describe('an operator that somebody kills', () => {
+  let health: Server;
+  let isReady: boolean;
+
+  beforeEach(async () => {
+    isReady = false;
+    health = createServer((_, response) => response.writeHead(isReady ? 200 : 503).end()).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(health, 'listening');
+  });
+
+  afterEach(() => {
+    health.closeAllConnections();
+    health.close();
+  });
+
+  function anOperator() {
+    const starts: WhenEnded[] = [];
+    const said: string[] = [];
+    const stack = {
+      startCompanion: (_: unknown, whenEnded: WhenEnded) => starts.push(whenEnded),
+      stopServer: () => Promise.resolve(),
+      logOf: () => '/dev/null',
+    } as unknown as Stack;
+    const { port } = health.address() as AddressInfo;
+    const launch = { program: 'main.ts', args: [], env: {}, healthPort: port };
+    const stopped = new AbortController();
+    const operator = new StackOperator({
+      ...{ stack, launch, signal: stopped.signal },
+      say: (line) => said.push(line),
+    });
+    return { operator, starts, said };
+  }
+
+  it('is started again each time, also before it is ready, and says how often', async () => {
+    const { operator, starts, said } = anOperator();
+    const started = operator.start();
+    starts[0]?.('SIGKILL');
+    await eventually(() => Promise.resolve(starts.length === 2), 10_000);
+    starts[1]?.('SIGTERM');
+    await eventually(() => Promise.resolve(starts.length === 3), 10_000);
+    isReady = true;
+    await started;
+    starts[2]?.('SIGKILL');
+    await eventually(() => Promise.resolve(starts.length === 4), 10_000);
+    expect(said).toEqual([
+      'the operator ended before it was ready; starting it again in 1 s',
+      'the operator ended before it was ready, 2 times in a row; starting it again in 2 s',
+      'the operator ended; starting it again, as a Deployment would',
+    ]);
+  });
+
+  it('is started once where a file changes meanwhile', async () => {
+    const { operator, starts, said } = anOperator();
+    const first = expect(operator.start()).rejects.toThrow('the operator is being started anew');
+    starts[0]?.('SIGKILL');
+    await eventually(() => Promise.resolve(said.length === 1), 10_000);
+    isReady = true;
+    expect(await operator.restart()).toBe(true);
+    await first;
+    expect(starts).toHaveLength(2);
+  });
+
+  it('is not started again after a failure of its own', async () => {
+    const { operator, starts } = anOperator();
+    const started = operator.start();
+    starts[0]?.('exit code 1');
+    await expect(started).rejects.toThrow('operator ended (exit code 1)');
+    expect(starts).toHaveLength(1);
   });
 });
