@@ -56,7 +56,7 @@ it('the values of a Pod are all on it', async () => {
     pod({
       affinity: { nodeAffinity: { x: 'y' } },
       imagePullSecrets: [{ name: 'registry' }],
-      nodeSelector: { disk: 'ssd' },
+      nodeSelector: { 'kubernetes.io/os': 'linux', disk: 'ssd' },
       priorityClassName: 'high',
       securityContext: { fsGroup: 1000, runAsNonRoot: true },
       serviceAccountName: 'op',

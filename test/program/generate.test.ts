@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind, type KindDefinition } from '../../src/api/kind.ts';
@@ -91,6 +91,23 @@ describe('generate', () => {
     await generate();
     expect(await textOf('install.yaml')).toContain('image: shop:1.2.3\n');
     expect(await textOf('chart/Chart.yaml')).toContain('appVersion: 1.2.3\n');
+  });
+
+  it('fills nothing into a text of the author', async () => {
+    const description = 'A shop. {{ .Name }} {{- range `it` }} {{ {{';
+    await generate(aProgram({ kind: aKind({ description }) }));
+    const chart = await textOf('chart/templates/crds.yaml');
+    const [, definition = ''] = /^\{\{- if .Values.crds \}\}\n(.*)\{\{- end \}\}\n$/s.exec(chart) ?? [];
+    expect(definition.replaceAll('{{ "{{" }}', '')).not.toContain('{{');
+    expect(parse(definition.replaceAll('{{ "{{" }}', '{{'))).toMatchObject({
+      spec: { versions: [{ schema: { openAPIV3Schema: { description } } }] },
+    });
+  });
+
+  it('keeps the operator off the nodes of another operating system', async () => {
+    await generate();
+    for (const file of ['install.yaml', 'chart/values.yaml'])
+      expect(await textOf(file)).toMatch(/nodeSelector:\n *kubernetes.io\/os: linux\n/);
   });
 
   // A policy that is rendered and one that is believed in are the same.

@@ -54,9 +54,9 @@ export function chart(installed: Installed): Files {
   return new Map([
     ['chart/Chart.yaml', chartYaml(built)],
     ['chart/values.yaml', chartValues(built)],
-    ['chart/templates/crds.yaml', only('crds', documents(definitions.map(kept)))],
+    ['chart/templates/crds.yaml', only('crds', literal(documents(definitions.map(kept))))],
     ['chart/templates/operator.yaml', asTemplate(documents(objects))],
-    ['chart/templates/monitoring.yaml', only('monitoring', raw(documents(monitoring(built))))],
+    ['chart/templates/monitoring.yaml', only('monitoring', literal(documents(monitoring(built))))],
   ]);
 }
 
@@ -69,9 +69,9 @@ function only(value: string, text: string): string {
   return `{{- if .Values.${value} }}\n${text}{{- end }}\n`;
 }
 
-/** Prometheus has braces of its own. */
-function raw(text: string): string {
-  return text.replaceAll(/\{\{.*?\}\}/g, (braces) => `{{ \`${braces}\` }}`);
+/** An author's texts have braces of their own, and so has Prometheus. */
+function literal(text: string): string {
+  return text.replaceAll('{{', '{{ "{{" }}');
 }
 
 /** What is filled in stands without quotes, and a list of it without a dash. */

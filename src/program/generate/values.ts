@@ -27,7 +27,9 @@ resources:
   limits: { memory: 512Mi }
 serviceAccountAnnotations: {}
 podAnnotations: {}
-nodeSelector: {}
+# The image is one for Linux. null takes a label away.
+nodeSelector:
+  kubernetes.io/os: linux
 tolerations: []
 affinity: {}
 
