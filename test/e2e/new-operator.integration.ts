@@ -110,8 +110,24 @@ describe('what new writes', () => {
     expect(await readFile(join(project, 'deploy/crd/imagescans.yaml'), 'utf8')).toContain('kind: ImageScan');
   });
 
-  it('is installed by a chart, too, which is the same as install.yaml', async () => {
+  it('compiles whatever its kinds are called', async () => {
+    const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
+    await author.node(program, 'new', 'odd-kinds', '--kind', 'Function');
+    const odd = join(author.directory, 'odd-kinds');
+    const add = (...kind: readonly string[]) =>
+      run(process.execPath, [program, 'new', '--add', '--kind', ...kind], { cwd: odd });
+    for (const kind of ['Class', 'Service', 'Operator']) await add(kind);
+    await add('Page', '--decides');
+    await run('npm', ['run', '--silent', 'types'], { cwd: odd });
+    await expect(add('Main')).rejects.toThrow('the kind Main must have another name');
+  });
+
+  it('is installed by a chart, too, which is the same as install.yaml, also where a text has braces', async () => {
     const { helm } = await buildPrograms(['helm']);
+    const file = join(project, 'src/website.ts');
+    const code = await readFile(file, 'utf8');
+    await writeFile(file, code.replace('behind a Service', 'behind {{ .Name }} and {{- range'));
+    await npm('generate', '--', '--allow-new-rights');
     const args = ['template', NAME, 'deploy/chart', '--namespace', NAMESPACE];
     const rendered = manifestsIn(await timed(helm, ...args));
     const [namespace, ...objects] = manifestsIn(await readFile(join(project, 'deploy/install.yaml'), 'utf8'));

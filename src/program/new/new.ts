@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { extname, join, relative } from 'node:path';
+import { basename, dirname, extname, join, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import { misnamed } from '../../api/limits.ts';
 import { VERSION } from '../../version.ts';
 import { writeFiles, type Files } from '../generate/files.ts';
-import { kebabCase, renamed, withController, type Names } from './names.ts';
+import { addition, kebabCase, renamed, withController, type Names } from './names.ts';
 
 const HELP = `\
 Usage: new NAME [--kind KIND] [--group GROUP] [--decides]
@@ -96,11 +97,17 @@ function problemWith({ program, kind, group, isAdded }: Wanted): string | undefi
   return (
     (isAdded ? undefined : misnamed('operator', program)) ??
     misnamed('kind', kind) ??
-    misnamed('group', group)
+    misnamed('group', group) ??
+    (TAKEN_KINDS.includes(kind)
+      ? `the kind ${kind} must have another name, since the code that is written uses this one`
+      : undefined)
   );
 }
 
-/** @returns a problem; then nothing is written */
+/** What the template imports, and its main module. */
+const TAKEN_KINDS: readonly string[] = ['KubernetesObject', 'ResourceOf', 'Main'];
+
+/** @returns a problem */
 async function write(wanted: Wanted): Promise<string | undefined> {
   const { program, isAdded } = wanted;
   const main = isAdded ? await readFile('src/main.ts', 'utf8').catch(() => undefined) : '';
@@ -108,12 +115,19 @@ async function write(wanted: Wanted): Promise<string | undefined> {
   const files = await filesFor(wanted);
   const taken = [...files.keys()].filter((path) => existsSync(join(program, path)));
   if (taken.length > 0) return `${taken.join(', ')} already there; nothing was written`;
+  const changed = isAdded ? withController(main, wanted) : main;
   await writeFiles(
     program,
-    isAdded ? new Map([...files, ['src/main.ts', withController(main, wanted)]]) : files,
+    isAdded && changed !== undefined ? new Map([...files, ['src/main.ts', changed]]) : files,
   );
+  if (changed === undefined) return byHand(files, wanted);
   process.stdout.write(isAdded ? added(files) : created(program, files));
   return undefined;
+}
+
+function byHand(files: Files, wanted: Wanted): string {
+  const { imported, variable } = addition(wanted);
+  return `wrote ${[...files.keys()].join(', ')}. src/main.ts has no list operator({ controllers: [...] }); add it by hand:\n\n  ${imported}\n  controllers: [..., ${variable}]`;
 }
 
 function created(program: string, files: Files): string {
@@ -124,11 +138,8 @@ function added(files: Files): string {
   return `wrote ${[...files.keys()].join(', ')}, and added it to src/main.ts\n`;
 }
 
-const TEMPLATE = join(
-  import.meta.dirname,
-  extname(import.meta.filename) === '.ts' ? '../../..' : '../../../..',
-  'create/template',
-);
+const ROOT = join(import.meta.dirname, extname(import.meta.filename) === '.ts' ? '../../..' : '../../../..');
+const TEMPLATE = join(ROOT, 'create/template');
 /** npm leaves a .gitignore out of packages. */
 const PATHS: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 
@@ -137,12 +148,34 @@ async function filesFor(wanted: Wanted): Promise<Files> {
   const all = wanted.isAdded
     ? [...controller].filter(([path]) => path !== 'src/main.ts')
     : [...(await textsIn(join(TEMPLATE, 'project'))), ...controller];
+  const version = await installable(ROOT, resolve(wanted.program));
   return new Map(
     all.map(([path, text]) => [
       (PATHS[path] ?? path).replace('website', kebabCase(wanted.kind)),
-      renamed(text, wanted).replace('"durable-operator": "0.0.0"', `"durable-operator": "^${VERSION}"`),
+      renamed(text, wanted).replace('"durable-operator": "0.0.0"', `"durable-operator": "${version}"`),
     ]),
   );
+}
+
+const Installed = z.object({
+  packages: z.record(z.string(), z.looseObject({ resolved: z.string().optional() })),
+});
+
+/**
+ * As a package.json names this package: a packed file or a clone that `new` runs from is named itself.
+ *
+ * @param root of this package
+ * @param project the folder of the package.json
+ */
+export async function installable(root: string, project: string): Promise<string> {
+  const modules = dirname(root);
+  const fileAt = (path: string) => `file:${relative(project, path)}`;
+  if (basename(modules) !== 'node_modules') return fileAt(root);
+  const lock = await readFile(join(modules, '.package-lock.json'), 'utf8').catch(() => '{ "packages": {} }');
+  const { resolved } = Installed.parse(JSON.parse(lock)).packages[`node_modules/${basename(root)}`] ?? {};
+  return resolved?.startsWith('file:') === true
+    ? fileAt(resolve(dirname(modules), resolved.slice('file:'.length)))
+    : `^${VERSION}`;
 }
 
 async function textsIn(folder: string): Promise<Files> {

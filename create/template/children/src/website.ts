@@ -17,7 +17,7 @@ export const Website = defineKind({
   columns: [{ name: 'URL', path: '.status.url', description: 'Where it is in the cluster.' }],
 });
 
-export const website = defineController({
+export const websiteController = defineController({
   name: 'website',
   for: Website,
 

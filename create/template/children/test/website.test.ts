@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { explore } from 'durable-operator/testing';
-import { deployment, service, website, Website } from '../src/website.ts';
+import { deployment, service, websiteController, Website } from '../src/website.ts';
 
 // A resource as the controller gets it: with the defaults of its schema.
 function aWebsite(spec: { image: string; replicas?: number }) {
@@ -27,7 +27,7 @@ describe('website', () => {
 
   // Crashes, lost answers, edits and deletions at every moment.
   it('does what it should in every order of events', async () => {
-    await explore(website, {
+    await explore(websiteController, {
       resource: { spec: { image: 'nginx' } },
       userEdits: { 'more Pods are wanted': ({ spec }) => (spec.replicas = 2) },
     });

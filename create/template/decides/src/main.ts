@@ -1,5 +1,5 @@
 import { operator } from 'durable-operator';
-import { website } from './website.ts';
+import { websiteController } from './website.ts';
 
 // The whole command line: node src/main.ts --help
-await operator({ name: 'my-operator', controllers: [website] }).main();
+await operator({ name: 'my-operator', controllers: [websiteController] }).main();

@@ -26,7 +26,7 @@ interface Page extends KubernetesObject {
   readonly data?: { readonly text?: string };
 }
 
-export const website = defineController({
+export const websiteController = defineController({
   name: 'website',
   for: Website,
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decisions, explore } from 'durable-operator/testing';
-import { website } from '../src/website.ts';
+import { websiteController } from '../src/website.ts';
 
-const { of, status } = decisions(website);
+const { of, status } = decisions(websiteController);
 
 // A resource as a person writes it, and a page that is there.
 const resource = { spec: { text: 'Hello' } };
@@ -36,7 +36,7 @@ describe('website', () => {
 
   // Crashes, lost answers, edits and deletions at every moment.
   it('does what it should in every order of events', async () => {
-    await explore(website, {
+    await explore(websiteController, {
       ...{ resource },
       userEdits: { 'the text is changed': ({ spec }) => (spec.text = 'Goodbye') },
       externalChanges: { 'somebody removes the page': ({ objects }) => delete objects['configmaps/example'] },
