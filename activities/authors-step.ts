@@ -1,5 +1,6 @@
 import { StepError } from '../src/api/step-error.ts';
 import type { Kube } from '../src/api/kube.ts';
+import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Action } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import {
@@ -21,6 +22,7 @@ interface Doing<O> {
   readonly facts: {
     readonly resource: unknown;
     readonly owned: readonly unknown[];
+    readonly references: readonly ReferencedObject[];
     readonly observed: unknown;
   };
   readonly context: Pick<AttemptContext, 'superseded' | 'progress' | 'idempotencyKey'>;

@@ -1,4 +1,3 @@
-import type { AnyKind, ResourceOf } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
@@ -8,18 +7,18 @@ import { truncate } from '../src/contract/text.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
-import { kindController, liveResourceOf, remembers, viewOf } from '../src/controllers/defined/controller.ts';
-import { noteKeyOf } from '../src/controllers/defined/noted.ts';
+import { definedController } from '../src/controllers/defined/controller.ts';
+import { noteKeyOf } from '../src/controllers/defined/note.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
 import { declaredBy, declaredTypes, ownerOf } from '../src/controllers/defined/children/declared.ts';
 import {
+  isAuthorsStep,
   isChildStep,
   isLibraryStep,
   type DefinedObservation,
   type DefinedStep,
   type LiveReads,
-  type LiveResource,
   type LibraryStep,
 } from '../src/controllers/defined/observation.ts';
 import {
@@ -30,8 +29,9 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
-import { ownedState, ownedTypes, type OwnedState } from '../src/controllers/defined/owned.ts';
-import type { DefinedView } from '../src/controllers/defined/view.ts';
+import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
+import type { LiveResource } from '../src/controllers/defined/definition.ts';
+import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
@@ -40,32 +40,26 @@ import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { asStep, doStep, soon } from './authors-step.ts';
 import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
+import { Folded } from './folded.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
 import { readOwned } from './owned.ts';
 import { readReferences } from './references.ts';
-import { viewedReconciler } from './viewed.ts';
 import { readWatched } from './watched.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
 export function definedReconciler(
   definition: AnyDefinition,
   client: KubernetesClient,
-): Reconciler<unknown, Step> {
-  return remembers(definition) ? kindReconciler(definition, client) : viewedReconciler(definition, client);
-}
-
-/** Of a kind of `defineKind`; or of another type, of which an annotation says what was done. */
-export function kindReconciler(
-  definition: AnyDefinition,
-  client: KubernetesClient,
 ): Reconciler<DefinedObservation, DefinedStep> {
   const kube = kubeOf(client);
   const type = definition.for as WatchedType;
+  const isReadLess = Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all');
   return {
-    controller: kindController(definition),
+    controller: definedController(definition),
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe,
+    ...(isReadLess && { confirm }),
     perform: (step, observation, context) => {
       if (isLibraryStep(step)) return write(step, observation, context.ref);
       return isChildStep(step)
@@ -86,44 +80,60 @@ export function kindReconciler(
    */
   async function observe(
     { ref, superseded, attempt }: AttemptContext<DefinedObservation>,
-    seen?: DefinedObservation,
+    shown?: DefinedObservation,
   ): Promise<DefinedObservation> {
-    const object = await readWatched(client, type, ref);
-    const view = object?.metadata.uid === ref.uid ? viewOf(definition, object) : undefined;
-    if (object === undefined || view === undefined) return 'gone';
-    const resource = liveResourceOf(definition, object);
+    // Before the resource: an object that an orphaning deletion has just freed is then never seen with an owner that still looks alive.
     const owned = await readAllOwned(ref);
-    if (!isObserved(view, resource, definition)) return { view, owned, live: { resource } };
-    const referred = await readReferences(client, definition, resource as ResourceOf<AnyKind>);
-    const watched = seen === undefined || seen === 'gone' ? undefined : seen.there;
-    const its = watched?.filter(({ ownerUid }) => ownerUid === ref.uid);
-    const declared = await readChildren(resource as ResourceOf<AnyKind>, referred?.objects, its);
+    const view = await readView(ref);
+    if (view?.resource === undefined) return 'gone';
+    const { resource } = view;
+    if (!isObserved(view, resource, definition)) return { view, owned, live: {} };
+    const referred = await readReferences(client, definition, resource);
+    const there = shown === undefined || shown === 'gone' ? undefined : shown.there;
+    const its = there?.filter(({ ownerUid }) => ownerUid === ref.uid);
+    const declared = await readChildren(resource, referred?.objects, its);
+    const seen = { view, owned, referred };
+    const live = { ...(declared && { declared }) };
     const signal = soon(superseded);
-    const live = { resource, referred, ...(declared && { declared }) };
-    const facts = { ...UNBOUND, resource, signal, kube: authorsKube({ client, signal }) };
+    const references = referred?.objects ?? [];
+    const facts = { ...UNBOUND, resource, references, signal, kube: authorsKube({ client, signal }) };
     try {
       const observed = await asStep(async () => (await definition.observe?.(facts)) as unknown);
-      return { view, owned, live: { ...live, observed } };
+      return { ...seen, live: { ...live, observed } };
     } catch (error) {
       if (superseded.aborted || !isNewsOf(error, OBSERVE_FAILED, { view, attempt })) throw error;
-      return {
-        view,
-        owned,
-        live: { ...live, unobserved: { ...causeOfFailure(error, ref), reason: OBSERVE_FAILED } },
-      };
+      const unobserved = { ...causeOfFailure(error, ref), reason: OBSERVE_FAILED };
+      return { ...seen, live: { ...live, unobserved } };
     }
   }
 
-  async function readAllOwned(ref: ResourceRef): Promise<OwnedState | undefined> {
+  async function confirm(
+    step: DefinedStep,
+    shown: DefinedObservation,
+    { ref }: AttemptContext<DefinedObservation>,
+  ): Promise<DefinedObservation | undefined> {
+    const { reads = 'all' } = isAuthorsStep(step) ? (stepsOf(definition)[step.do] ?? {}) : {};
+    if (reads === 'cache') return shown;
+    if (reads === 'all' || shown === 'gone') return undefined;
+    const view = await readView(ref);
+    return view === undefined ? 'gone' : { ...shown, view };
+  }
+
+  /** Undefined where it is gone, is another one of the same name, or is of no interest. */
+  async function readView(ref: ResourceRef): Promise<DefinedView | undefined> {
+    const object = await readWatched(client, type, ref);
+    return object?.metadata.uid === ref.uid ? definedView(definition, object) : undefined;
+  }
+
+  async function readAllOwned(ref: ResourceRef): Promise<readonly OwnedView[]> {
     const types = ownedTypes(definition);
-    if (types.length === 0) return undefined;
     const views = await Promise.all(types.map((owned) => readOwned(client, owned, { type, ref })));
-    return ownedState(ref.uid, views.flat());
+    return belongingTo(ref.uid, views.flat());
   }
 
   /** Of a resource that is being deleted, what is left: nothing must be left behind, so it is read. */
   async function readChildren(
-    resource: ResourceOf<AnyKind>,
+    resource: LiveResource,
     referred: readonly ReferencedObject[] = [],
     watched?: readonly ChildView[],
   ): Promise<LiveReads['declared']> {
@@ -145,11 +155,11 @@ export function kindReconciler(
       context,
     }: { observation: DefinedObservation; context: AttemptContext<DefinedObservation> },
   ): Promise<Performed<DefinedObservation>> {
-    if (observation === 'gone' || observation.live === undefined) throw notLive(step);
-    const { resource, declared } = observation.live;
-    const children = new ChildrenClient(writer, ownerOf(definition, resource as ResourceOf<AnyKind>));
-    const end = await children.perform(step, declared as LiveChildren, context.now);
-    return { ...end, observation: { ...observation, live: { ...observation.live, declared: end.children } } };
+    const { view, live } = liveOf(step, observation);
+    const children = new ChildrenClient(writer, ownerOf(definition, view.resource));
+    const end = await children.perform(step, live.declared as LiveChildren, context.now);
+    const after = { ...liveOf(step, observation), live: { ...live, declared: end.children } };
+    return { ...end, observation: after };
   }
 
   async function write(
@@ -180,10 +190,8 @@ export function kindReconciler(
   /** What the author observes outside is observed anew. */
   function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
     if (before === 'gone' || before.live === undefined || definition.observe !== undefined) return undefined;
-    const view = viewOf(definition, written);
-    return (
-      view && { ...before, view, live: { ...before.live, resource: liveResourceOf(definition, written) } }
-    );
+    const view = definedView(definition, written);
+    return view && { ...before, view };
   }
 
   async function run(
@@ -191,30 +199,53 @@ export function kindReconciler(
     observation: DefinedObservation,
     context: AttemptContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
-    if (observation === 'gone' || observation.live === undefined) throw notLive(step);
-    const { live, owned } = observation;
-    const { resource, observed } = live;
+    if (observation === 'gone')
+      throw new Error(`step ${step.do} was decided without a resource; this is a bug`);
+    const { view, owned, referred, live } = observation;
+    const { resource } = view;
+    const folded = new Folded(definition, observation);
+    const facts = {
+      ...{ resource, owned: viewsOf(owned), observed: live?.observed },
+      references: referred?.objects ?? [],
+    };
     try {
       return await doStep<DefinedObservation>({
-        ...{ definition, step, context, facts: { resource, observed, owned: owned?.views ?? [] } },
-        after: () => undefined,
-        kubeFor: (hooks) => authorsKube({ client, ...hooks }),
+        ...{ definition, step, context, facts },
+        after: () => (isExternal(definition, step.do) ? undefined : folded.observation),
+        kubeFor: ({ allow, onWritten, ...hooks }) =>
+          authorsKube({
+            client,
+            ...hooks,
+            isMetadataOnly: (at) => type.metadataOnly === true && folded.isResource(at),
+            allow: (asked) => {
+              allow(asked);
+              folded.check(step, asked);
+            },
+            onWritten: (written) => {
+              folded.written(written);
+              onWritten(written);
+            },
+          }),
       });
     } catch (error) {
-      // The status says it first, unless it does already: then the attempt fails with it.
+      if (isGoneBy(error, context.ref)) return { observation: 'gone', did: [] };
+      // What was remembered says it first, unless it does already: then the attempt fails with it.
+      if (live === undefined || !isTelling(view)) throw error;
       const saying = (refused: Cause) => ({
         observation: { ...observation, live: { ...live, refused } },
         did: [],
       });
       if (isOf(error, 'refused', 'access-denied'))
         return { ...saying(causeOfFailure(error, context.ref)), refusal: error };
-      if (
-        error instanceof ApiError ||
-        !isNewsOf(error, STEP_FAILED, { ...observation, attempt: context.attempt })
-      )
-        throw error;
+      const { attempt } = context;
+      if (error instanceof ApiError || !isNewsOf(error, STEP_FAILED, { view, attempt })) throw error;
       return saying({ ...causeOfFailure(error, context.ref), reason: STEP_FAILED });
     }
+  }
+
+  /** A resource that is gone by then is not a failure. */
+  function isGoneBy(error: unknown, { name }: ResourceRef): boolean {
+    return isOf(error, 'not-found') && error.details?.name === name && error.details.kind === type.plural;
   }
 
   function causeOfFailure(error: unknown, { namespace, name }: ResourceRef): Cause {
@@ -252,8 +283,16 @@ function isTold({ conditions, generation, observedGeneration }: DefinedView, cod
   return isSaid && observedGeneration === generation;
 }
 
-function notLive({ do: step }: Step): Error {
-  return new Error(`step ${step} was decided without a look at its resource; this is a bug`);
+/** Whether there is a place that says why a step has failed. */
+function isTelling({ status, note }: DefinedView): boolean {
+  return status !== undefined || note !== undefined;
+}
+
+function liveOf({ do: step }: Step, observation: DefinedObservation) {
+  const { live, view } = observation === 'gone' ? {} : observation;
+  if (observation === 'gone' || live === undefined || view?.resource === undefined)
+    throw new Error(`step ${step} was decided without a look at its resource; this is a bug`);
+  return { ...observation, live, view: { ...view, resource: view.resource } };
 }
 
 function withOverride(observation: DefinedObservation, { message }: Refusal): DefinedObservation {
@@ -277,5 +316,6 @@ function isObserved(
   { isBeingDeleted, invalid }: LiveResource,
   definition: AnyDefinition,
 ): boolean {
-  return isBeingDeleted ? isHeld(definition, finalizers) : invalid === undefined;
+  if (invalid !== undefined && !isBeingDeleted) return false;
+  return !isBeingDeleted || definition.finalizer === undefined || isHeld(definition, finalizers);
 }

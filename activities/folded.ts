@@ -1,14 +1,10 @@
-import type { OwnedType, WatchedType } from '../src/api/watched.ts';
+import type { WatchedType } from '../src/api/watched.ts';
 import type { ObjectAt } from '../src/contract/kube.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { stepsOf, type AnyDefinition, type AuthorsStep } from '../src/controllers/defined/definition.ts';
-import {
-  observationOf,
-  ownedView,
-  ownerKeyByType,
-  type ViewedResource,
-  type ViewedObservation,
-} from '../src/controllers/defined/viewed.ts';
+import type { SeenResource } from '../src/controllers/defined/observation.ts';
+import { ownedTypes, ownedView, ownerKeyByType } from '../src/controllers/defined/owned.ts';
+import { definedView } from '../src/controllers/defined/view.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { AuthorWrite, AcceptedWrite } from './authors-kube.ts';
@@ -17,30 +13,31 @@ import type { AuthorWrite, AcceptedWrite } from './authors-kube.ts';
 export class Folded {
   readonly #definition: AnyDefinition;
   readonly #type: WatchedType;
-  #seen: ViewedResource;
+  #seen: SeenResource;
   /** The paths of objects whose state is not known. */
   readonly #unknown = new Set<string>();
 
-  constructor(definition: AnyDefinition, before: ViewedResource) {
+  constructor(definition: AnyDefinition, before: SeenResource) {
     this.#definition = definition;
     this.#type = definition.for as WatchedType;
     this.#seen = before;
   }
 
-  /** Undefined: something has to be observed. */
-  get observation(): ViewedObservation | undefined {
-    return this.#unknown.size > 0 ? undefined : this.#seen;
+  /** Undefined: something has to be observed. What is declared, and what the resource refers to, follows from all of it. */
+  get observation(): SeenResource | undefined {
+    const isOfMore = ['observe', 'children', 'references'].some((member) => member in this.#definition);
+    return isOfMore || this.#unknown.size > 0 ? undefined : this.#seen;
   }
 
   isResource({ type, namespace, name }: ObjectAt): boolean {
-    const { metadata } = this.#seen.resource;
-    return isSameType(type, this.#type) && name === metadata.name && namespace === metadata.namespace;
+    const { view } = this.#seen;
+    return isSameType(type, this.#type) && name === view.name && (namespace ?? '') === view.namespace;
   }
 
   /** @throws Error if the step may not write so */
   check({ do: step }: AuthorsStep, { at, sent }: AuthorWrite): void {
     if (stepsOf(this.#definition)[step]?.reads !== 'cache') return;
-    const { resourceVersion } = this.#seen.resource.metadata;
+    const { resourceVersion } = this.#seen.view;
     if (!this.isResource(at) || sent?.metadata?.resourceVersion !== resourceVersion)
       throw new Error(
         `step ${step} says reads: "cache", so it may only patch its resource, with its resourceVersion`,
@@ -59,16 +56,18 @@ export class Folded {
   }
 
   /** Undefined where the object is neither the resource nor belongs to it. */
-  #with(at: ObjectAt, answer: KubernetesObject): ViewedResource | undefined {
-    const { resource, owned } = this.#seen;
-    if (this.isResource(at)) return observationOf(this.#definition, answer, owned);
-    const owns = (this.#definition.owns ?? []) as readonly OwnedType<unknown>[];
-    const its = owns.find((each) => isSameType(each, at.type));
-    if (its === undefined || ownerKeyByType(this.#type, its, answer) !== keyOf(resource.metadata))
-      return undefined;
-    const view = ownedView(its, answer);
+  #with(at: ObjectAt, answer: KubernetesObject): SeenResource | undefined {
+    const { view, owned } = this.#seen;
+    if (this.isResource(at)) {
+      const after = definedView(this.#definition, answer);
+      return after && { ...this.#seen, view: after };
+    }
+    const its = ownedTypes(this.#definition).find((each) => isSameType(each, at.type));
+    const place = { name: view.name, ...(this.#type.namespaced && { namespace: view.namespace }) };
+    if (its === undefined || ownerKeyByType(this.#type, its, answer) !== keyOf(place)) return undefined;
+    const seen = ownedView(its, answer);
     const others = owned.filter(({ uid }) => uid !== answer.metadata.uid);
-    return { ...this.#seen, owned: [...others, ...(view === undefined ? [] : [view])] };
+    return { ...this.#seen, owned: [...others, ...(seen === undefined ? [] : [seen])] };
   }
 }
 

@@ -2,7 +2,7 @@ import { isLabelValue } from '../src/api/label-selector.ts';
 import type { OwnedType, NamespacedName, WatchedType } from '../src/api/watched.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import { ownedView, ownerKeyByType, type OwnedView } from '../src/controllers/defined/viewed.ts';
+import { ownedView, ownerKeyByType, type OwnedView } from '../src/controllers/defined/owned.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { listWatched, readWatched } from './watched.ts';

@@ -1,9 +1,9 @@
-import type { AnyKind, ResourceOf } from '../src/api/controller.ts';
 import type { References, ReferredState } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { referredObjects, stateOf } from '../src/contract/references.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { referencesOf, referredTypes } from '../src/controllers/defined/references.ts';
+import type { LiveResource } from '../src/controllers/defined/definition.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
@@ -19,7 +19,7 @@ const how = { timeoutMs: REQUEST_TIMEOUT_MS, metadataOnly: true };
 export async function readReferences(
   client: KubernetesClient,
   definition: AnyDefinition,
-  resource: ResourceOf<AnyKind>,
+  resource: LiveResource,
 ): Promise<ReferredState | undefined> {
   const types = referredTypes(definition);
   if (types.length === 0) return undefined;

@@ -1,6 +1,6 @@
 import type { NamespacedName, WatchedType } from '../src/api/watched.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { isListed } from '../src/controllers/defined/viewed.ts';
+import { isListed } from '../src/controllers/defined/owned.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';

@@ -1,13 +1,12 @@
-import { isKind } from '../src/api/controller.ts';
 import type { Decision } from '../src/api/next.ts';
 import type { DecisionContext } from '../src/api/step.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
 import { namedStep } from '../src/contract/decision.ts';
+import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
 import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
-import { viewedObject } from '../src/controllers/defined/noted.ts';
-import { resourceOf } from '../src/controllers/defined/view.ts';
+import { liveResourceOf } from '../src/controllers/defined/view.ts';
 import { checked } from './checked.ts';
 
 /** A resource, as far as a decision depends on it. */
@@ -45,6 +44,8 @@ export interface DecisionInputs {
   readonly nowMs?: number;
   /** The views of the objects of `owns`. Default: none. */
   readonly owned?: readonly unknown[];
+  /** What the resource refers to. Default: nothing. */
+  readonly references?: readonly ReferencedObject[];
   /** Default: the defaults of its options. */
   readonly options?: object;
 }
@@ -92,24 +93,15 @@ export function decisions<D extends AnyDefinition>(controller: D): Decisions<Obs
 
 type Seen = DecisionInputs & { readonly observed: unknown };
 
-function factsOf(definition: AnyDefinition, given: GivenResource, { observed, nowMs = 0, owned = [] }: Seen) {
-  const resource: unknown = isKind(definition.for as WatchedType)
-    ? parsed(definition, given)
-    : viewed(definition, objectOf(definition, given));
+function factsOf(definition: AnyDefinition, given: GivenResource, seen: Seen) {
+  const { observed, nowMs = 0, owned = [], references = [] } = seen;
+  const resource = liveResourceOf(definition, objectOf(definition, given));
+  if (resource.invalid !== undefined && !given.isBeingDeleted)
+    throw new Error(
+      `${definition.name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
+    );
   // The controller's own types say what of it.
-  return { resource, owned, observed, nowMs } as DecisionContext<never, never, unknown>;
-}
-
-function parsed(definition: AnyDefinition, given: GivenResource): unknown {
-  const resource = resourceOf(definition.for, objectOf(definition, given)) as { readonly invalid?: string };
-  if (resource.invalid === undefined || given.isBeingDeleted) return resource;
-  throw new Error(
-    `${definition.name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
-  );
-}
-
-function viewed(definition: AnyDefinition, object: KubernetesObject): unknown {
-  return viewedObject(object, definition.view?.(object));
+  return { resource, owned, references, observed, nowMs } as DecisionContext<never, never, unknown>;
 }
 
 /** As the API server would have it. */

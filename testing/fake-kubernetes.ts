@@ -1,4 +1,5 @@
 import { definedReconciler } from '../activities/defined.ts';
+import type { Reconciler } from '../activities/reconciler.ts';
 import type { Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { fieldsOf, listOf, type Fields } from '../src/controllers/fields.ts';
@@ -72,7 +73,8 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       requests.push({ request, body: options.body });
       return answered(options, answerTo(request));
     });
-    return { reconciler: definedReconciler(definition, client), context: contextOf(definition, given) };
+    const reconciler: Reconciler<unknown, Step> = definedReconciler(definition, client);
+    return { reconciler, context: contextOf(definition, given) };
   };
   return {
     requests,

@@ -19,7 +19,7 @@ export function worldOf(subject: ExploredSubject): World {
   return {
     controller,
     activity: activityOf((client) => {
-      const its = definedReconciler(definition, client);
+      const its: Reconciler<unknown, Step> = definedReconciler(definition, client);
       const through: Reconciler<unknown, Step> = {
         ...its,
         observe: (...asked) => fake.through(client, () => its.observe(...asked)),

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { isKind } from './kind.ts';
+import { isParsed } from './parsed-type.ts';
 import { misnamed, mistimed, refuse } from './limits.ts';
 import type { StepDefinition } from './step.ts';
 import type { OwnedType, WatchedType } from './watched.ts';
@@ -21,13 +22,14 @@ interface Checked {
   readonly observe?: unknown;
   readonly children?: unknown;
   readonly decide?: unknown;
+  readonly revision?: number;
 }
 
 /** @throws Error where it cannot work */
 export function checkController(definition: Checked): void {
   const { name, for: type, owns = [], options, finalizer, pollInterval } = definition;
-  const { view, observe, children, decide } = definition;
-  const misplaced = (isKind(type) ? OF_OTHERS : OF_KINDS).find((member) => member in definition);
+  const { view, observe, children, decide, revision } = definition;
+  const isParsedType = isKind(type) || isParsed(type);
   const unseen = owns.find((each) => each.view === undefined);
   refuse(`controller ${name}`, [
     misnamed('controller', name),
@@ -36,26 +38,27 @@ export function checkController(definition: Checked): void {
     ...Object.keys(options?.shape ?? {}).map((option) => misnamed('option', option)),
     ...stepProblems(definition),
     children === undefined && decide === undefined && 'it has neither children nor decide',
-    misplaced !== undefined && `${misplaced} cannot be used for ${type.kind}`,
+    !isKind(type) && 'status' in definition && `status cannot be used for ${type.kind}`,
     keepsNote(definition) &&
       isSelected(type) &&
       `for ${type.kind} has a selector, which would hide a resource that has its finalizer or its state: use view`,
-    !isKind(type) && pollInterval !== undefined && observe === undefined && 'pollInterval needs observe',
-    !isKind(type) &&
+    revision !== undefined && observe === undefined && 'revision needs observe',
+    !isParsedType &&
       view === undefined &&
-      `${type.kind} is not of defineKind, so the controller needs a view of it`,
+      `${type.kind} is not of defineKind or defineType, so the controller needs a view of it`,
     unseen !== undefined &&
       children === undefined &&
       `owns of ${unseen.kind} needs a view, which decide is given, or children, which declares it`,
   ]);
 }
 
-const OF_OTHERS = ['view', 'interruptOn'];
-const OF_KINDS = ['references', 'status', 'children'];
-
 /** Whether the library has to remember something of a resource whose status is not its own. */
-export function keepsNote(definition: Pick<Checked, 'for' | 'observe' | 'finalizer'>): boolean {
-  return !isKind(definition.for) && (definition.observe !== undefined || definition.finalizer !== undefined);
+export function keepsNote(definition: Pick<Checked, 'for' | 'observe' | 'finalizer' | 'steps'>): boolean {
+  const { observe, finalizer, steps = {} } = definition;
+  const isAnyExternal = Object.values<{ readonly external?: boolean }>(
+    steps as Readonly<Record<string, object>>,
+  ).some(({ external }) => external);
+  return !isKind(definition.for) && (observe !== undefined || finalizer !== undefined || isAnyExternal);
 }
 
 function isSelected({ fieldSelector, labelSelector }: WatchedType): boolean {

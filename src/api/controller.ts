@@ -6,12 +6,14 @@ import { checkController } from './checks.ts';
 import type { AnyKind, SpecOf, StatusOf } from './kind.ts';
 import type { Children, ChildrenContext } from './child.ts';
 import type { NextOf, Decision } from './next.ts';
+import type { ParsedType } from './parsed-type.ts';
 import type { ReferencedType } from './reference.ts';
 import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
 export { keepsNote } from './checks.ts';
 export { isKind, type AnyKind } from './kind.ts';
+export { isParsed } from './parsed-type.ts';
 
 /** A resource of a kind, parsed. */
 export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
@@ -27,8 +29,17 @@ export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
   readonly invalid?: string;
 }
 
-/** The resource, as decisions and steps have it: the whole of a kind of {@link defineKind}, the view of any other type. */
-export type ResourceFor<F extends WatchedType, View> = F extends AnyKind ? ResourceOf<F> : ViewedObject<View>;
+/** The resource, as decisions and steps have it: the view of it; without `view`, the whole of a kind, and the fields of a parsed type. */
+export type ResourceFor<F extends WatchedType, View> = [View] extends [undefined]
+  ? F extends AnyKind
+    ? ResourceOf<F>
+    : ViewedObject<F extends ParsedType<infer Fields> ? z.output<Fields> : View>
+  : ViewedObject<View>;
+
+/** What `view` is given. */
+export type ObjectFor<F extends WatchedType> = F extends AnyKind
+  ? ResourceOf<F>
+  : KubernetesObject & (F extends ParsedType<infer Fields> ? z.output<Fields> : unknown);
 
 /** What only a controller of a kind of {@link defineKind} can have. */
 export type OfKind<F extends WatchedType, Member> = F extends AnyKind ? Member : never;
@@ -71,14 +82,15 @@ export interface ControllerDefinition<
   readonly name: string;
   /** What it does for a resource, in the title of a run: `the label follows its annotation`. Default: the title names the resource. */
   readonly summary?: string;
-  /** A kind of {@link defineKind}; or a type that is not yours, with `view`: `{ ...PODS, metadataOnly: true }`. */
+  /** A kind of {@link defineKind}, a type of {@link defineType}, or a built-in type with `view`: `{ ...PODS, metadataOnly: true }`. */
   readonly for: F;
   /**
-   * What the watcher keeps of an object of a type that is not of {@link defineKind}, and what `decide` is asked with: little, since there
-   * may be a hundred thousand of them. What is being deleted, is too. Undefined: the object is of no interest. One with our finalizer or
-   * our state is watched all the same, so that what it stands for can be removed.
+   * What the watcher keeps of an object, and what `decide` is asked with: little, since there may be a hundred thousand of them. What is
+   * being deleted, is too. Undefined: the object is of no interest. One with our finalizer or our state is watched all the same, so that
+   * what it stands for can be removed. Default: the whole of a kind of {@link defineKind}, the fields of a type of {@link defineType}; any
+   * other type needs one.
    */
-  view?(object: KubernetesObject): View;
+  view?(object: ObjectFor<F>): View;
   /**
    * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean or one of
    * some words, with a default or optional, and nothing secret, since they are published for the commands. Named in camelCase, at most 63
@@ -93,23 +105,28 @@ export interface ControllerDefinition<
   clients?(options: z.output<NoInfer<Options>>): Clients;
   /** Types whose objects belong to the resources: with a `view`, what `decide` is given as `owned`; without, those of `children`. */
   readonly owns?: readonly OwnedType<Owned>[];
-  /** Types whose objects the resources refer to. Only of a kind. Default: none. */
+  /** Types whose objects the resources refer to. Default: none. */
   readonly references?: readonly ReferencedType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
   /**
-   * Kept on the resource until `decide` answers `next.removeFinalizer`: `example.com/bucket`, a domain and a name of at most 63 characters. On a type that is not of {@link defineKind} it is
-   * added before the first step, and before a rest of a resource of which `observe` or `owned` shows something to remove. Default: none.
+   * Kept on the resource until `decide` answers `next.removeFinalizer`: `example.com/bucket`, a domain and a name of at most 63 characters.
+   * It is added before the first step, and before a rest of a resource of which `observe`, `owned` or `children` shows something to
+   * remove. Default: none.
    */
   readonly finalizer?: string;
-  /** Observes it again and again, for changes that no watch shows: `10m`. From `10s` to `24d`. Only with `observe`, or of a kind. Default: never. */
+  /** Observes it again and again, for changes that no watch shows: `10m`. From `10s` to `24d`. Default: never. */
   readonly pollInterval?: string;
+  /**
+   * Only with `observe`. With another number, a new version of the operator observes each resource once, spread over ten minutes. Without
+   * it, new code reaches a converged resource when something that it depends on changes. Default: none.
+   */
+  readonly revision?: number;
   /** Reads whatever decisions are made from besides. Reads only: it may be asked at any time, by commands, too. */
   observe?(
     context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
   ): Promise<Observed>;
   /**
    * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
-   * declared, and says whether they are ready. Pure: it is asked whenever the resource changes, or what it refers to. Only of a kind.
-   * Default: none.
+   * declared, and says whether they are ready. Pure: it is asked whenever the resource changes, or what it refers to. Default: none.
    */
   children?(
     context: ChildrenContext<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>,
@@ -152,7 +169,10 @@ export interface ControllerDefinition<
       z.output<NoInfer<Options>>
     >,
   ): F extends AnyKind ? Partial<StatusOf<F>> : never;
-  /** Only with `view`. What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. */
+  /**
+   * What is news to an open run, besides the generation, the deletion and our annotations; nothing that the run itself changes. Default:
+   * of a type that is not of {@link defineKind}, its view.
+   */
   interruptOn?(
     context: Pick<
       DecisionContext<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>, undefined>,

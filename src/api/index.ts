@@ -3,6 +3,8 @@
  */
 
 export { defineKind } from './kind.ts';
+export { defineType } from './parsed-type.ts';
+export type { ParsedType, TypeDefinition } from './parsed-type.ts';
 export type {
   CustomResourceDefinition,
   Kind,
@@ -19,6 +21,7 @@ export type {
   ControllerDefinition,
   Messages,
   OfKind,
+  ObjectFor,
   ResourceFor,
   ResourceOf,
 } from './controller.ts';

@@ -33,7 +33,7 @@ export interface NextOf<Steps, Status = never> {
    * if (status.address === undefined) return next.record('the address is chosen once', { address: free[0] });
    */
   record(because: string, status: Partial<Status>): Decision;
-  /** Nothing is left outside: the finalizer is removed. Only for a resource that is being deleted. */
+  /** Nothing is left outside: the finalizer is removed. Allowed at any time, such as for a resource that asks for nothing any more. */
   removeFinalizer(because: string): Decision;
 }
 

@@ -1,3 +1,4 @@
+import type { ReferencedObject } from '../contract/controller.ts';
 import type { Deletion } from '../contract/decision.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Kube, KubeReader } from './kube.ts';
@@ -14,6 +15,8 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown> {
   readonly resource: R;
   /** The views of the objects that belong to the resource: of the types of `owns` that have a `view`. */
   readonly owned: readonly Owned[];
+  /** What the resource refers to, as `children` has it. */
+  readonly references: readonly ReferencedObject[];
   /** What `observe` has read for this decision. */
   readonly observed: Observed;
   /** Milliseconds since the epoch. */
@@ -105,7 +108,7 @@ export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Opt
   /** How many writes it makes. With more than ten, each attempt has its full time. Default: one. */
   writes?(context: DecisionContext<R, Owned, Observed, Options>, data: Data): number;
   /**
-   * What is read before the step is done. Only of a controller with `view`.
+   * What is read before the step is done. Only of a controller without `observe`.
    *
    * - `cache`: nothing, it is decided from what the watch shows. Its one write is a patch of the resource with the resourceVersion that was decided from.
    * - `resource`: the resource, and not the objects of `owns`.

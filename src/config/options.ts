@@ -213,7 +213,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
     }).superRefine(buildIdOfDeployment),
     load: section('Load', {
       workflowSlots: option('workflow-slots <count>', values.countUpTo('workflow tasks', { from: 2 }), {
-        default: '20',
+        default: '40',
         help: 'the most workflow tasks that a worker has in progress',
         docs: 'Each runs at most one local activity, which has a second. A worker with more than it can finish in a second repeats some.',
       }),

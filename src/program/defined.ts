@@ -5,7 +5,7 @@ import type { WatchedType } from '../api/watched.ts';
 import { optionsOfController } from '../config/controller-options.ts';
 import { bound, OutsideNotAsked } from '../controllers/defined/bound.ts';
 import { definedController } from '../controllers/defined/controller.ts';
-import { noteKeyOf } from '../controllers/defined/noted.ts';
+import { noteKeyOf } from '../controllers/defined/note.ts';
 import type { AnyDefinition } from '../controllers/defined/definition.ts';
 import type { ControllerOptions, ProgramController } from './program.ts';
 

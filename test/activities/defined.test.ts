@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { StepRun } from '../../activities/step-run.ts';
-import { kindReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined.ts';
 import { defineController } from '../../src/api/controller.ts';
 import type { Kube } from '../../src/api/kube.ts';
 import { StepError } from '../../src/api/step-error.ts';
@@ -66,7 +66,7 @@ function anAuthors({
     },
     decide: (_, next) => next.do.act('it has to'),
   });
-  const reconciler = kindReconciler(definition, client);
+  const reconciler = definedReconciler(definition, client);
   const act = async (observation?: DefinedObservation) => {
     const seen = observation ?? (await reconciler.observe(CONTEXT));
     return reconciler.perform({ do: 'act', because: 'it has to', data: undefined }, seen, CONTEXT);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { kindReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined.ts';
 import { defineController, defineKind, NAMESPACES, SECRETS } from '../../src/api/index.ts';
 import type { ReferredState } from '../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
-import { kindController } from '../../src/controllers/defined/controller.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
 import type { DefinedView } from '../../src/controllers/defined/view.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
@@ -25,10 +25,11 @@ const definition = defineController({
       matchLabels: ({ resource: { spec } }) => (spec.team === undefined ? undefined : { team: spec.team }),
     },
   ],
+  observe: () => Promise.resolve(undefined),
   steps: {},
   decide: (_, next) => next.converged('it is copied'),
 });
-const controller = kindController(definition);
+const controller = definedController(definition);
 const REF = { controller: 'copy', namespace: 'shop', name: 'copy', uid: 'uid-1' };
 
 function object(name: string, resourceVersion: string, namespace?: string): KubernetesObject {
@@ -53,7 +54,7 @@ function aCluster(spec: object, version = '5') {
   const client = {
     request: (options: RequestOptions) => Promise.resolve().then(() => answer(options)),
   } as unknown as KubernetesClient;
-  const reconciler = kindReconciler(definition, client);
+  const reconciler = definedReconciler(definition, client);
   const context = { ref: REF, now: () => 0, superseded: new AbortController().signal };
   return {
     asked,
@@ -123,7 +124,7 @@ describe('what a resource refers to', () => {
     expect(watched(cluster.copy, state('5'))).toMatchObject({ do: 'converged' });
     expect(watched(cluster.copy, state('6'))).toMatchObject({
       do: 'observe',
-      because: 'what it refers to has changed',
+      because: 'what the watch shows is not what was observed',
     });
     expect(watched(cluster.copy, undefined)).toMatchObject({ do: 'converged' });
   });

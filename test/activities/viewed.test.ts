@@ -4,6 +4,7 @@ import { StepRun } from '../../activities/step-run.ts';
 import { CONFIG_MAPS, defineController, PODS, SECRETS } from '../../src/api/index.ts';
 import type { Kube, OwnedType, StepDefinition, ViewedObject } from '../../src/api/index.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
+import { noteKeyOf } from '../../src/controllers/defined/note.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
 import { podLabel, POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
@@ -71,12 +72,14 @@ function aStatus(code: number, reason: string, details: object): object {
 /** What the watcher shows of the Pod, with nothing that belongs to it. */
 function watched(definition: AnyDefinition, object: KubernetesObject = { metadata: META }) {
   const controller = definedController(definition);
-  const observation = controller.observation(controller.primary.view(object), [], object.metadata);
+  const view = controller.primary.view(object);
+  if (view === undefined) throw new Error('it is of no interest');
+  const observation = controller.observation(view, [], object.metadata);
   return { observation, source: 'watch' } as const;
 }
 
-function decided(definition: AnyDefinition) {
-  return definedController(definition).decide(watched(definition).observation, 0);
+function decided(definition: AnyDefinition, object?: KubernetesObject) {
+  return definedController(definition).decide(watched(definition, object).observation, 0);
 }
 
 async function perform(definition: AnyDefinition, step: string, answers: Answers = POD) {
@@ -91,7 +94,7 @@ async function perform(definition: AnyDefinition, step: string, answers: Answers
 const ANNOTATED = { metadata: { ...META, annotations: { [POD_NAME_ANNOTATION]: 'true' } } };
 
 describe('what is read before a step', () => {
-  const READ = ['GET pods/web', 'GET shop/configmaps'];
+  const READ = ['GET shop/configmaps', 'GET pods/web'];
 
   it.each<[rule: string, greeter: Greeter, reads: readonly string[]]>([
     ['is everything', {}, READ],
@@ -142,14 +145,17 @@ describe('after a step', () => {
       await kube.create(SECRETS, { metadata: { namespace: 'shop', name: 'other' } });
       return greet(kube);
     });
-    expect(requests.slice(-2)).toEqual(['GET pods/web', 'GET shop/configmaps']);
+    expect(requests.slice(-2)).toEqual(['GET shop/configmaps', 'GET pods/web']);
   });
 
   it('everything is observed where it changes something outside; and Temporal knows of each attempt', async () => {
     const definition = aGreeter({ external: true });
-    const { requests } = await perform(definition, 'greet');
-    expect(requests.slice(-3)).toEqual(['POST shop/configmaps', 'GET pods/web', 'GET shop/configmaps']);
-    expect(decided(definition)).toMatchObject({ do: 'greet', isDurable: true });
+    const note = JSON.stringify({ version: 1, uid: META.uid, conditions: [] });
+    const noted = { metadata: { ...META, annotations: { [noteKeyOf(definition)]: note } } };
+    const { requests } = await perform(definition, 'greet', { ...POD, 'GET pods/web': noted });
+    expect(requests.slice(-3)).toEqual(['POST shop/configmaps', 'GET shop/configmaps', 'GET pods/web']);
+    expect(decided(definition, noted)).toMatchObject({ do: 'greet', isDurable: true });
+    expect(decided(definition)).toMatchObject({ do: 'updateState' });
     expect(decided(aGreeter({}))).not.toHaveProperty('isDurable');
   });
 
@@ -195,14 +201,19 @@ describe('a resource', () => {
 
   it('has the one object that it can have, read by its name', async () => {
     const nameFor: Owns['nameFor'] = ({ name }) => ({ namespace: 'shop', name: `${name}-greeting` });
-    const { requests } = await perform(aGreeter({ owns: { nameFor: nameFor } }), 'observe');
-    expect(requests).toEqual(['GET pods/web', 'GET configmaps/web-greeting']);
+    const answers = { ...POD, 'GET configmaps/web-greeting': { metadata: GREETING } };
+    const { requests } = await perform(aGreeter({ owns: { nameFor } }), 'observe', answers);
+    expect(requests).toEqual(['GET configmaps/web-greeting', 'GET pods/web']);
   });
 });
 
 describe('a controller of a type that is not of defineKind', () => {
   it.each([
-    ['has no view', { view: undefined }, 'Pod is not of defineKind, so the controller needs a view of it'],
+    [
+      'has no view',
+      { view: undefined },
+      'Pod is not of defineKind or defineType, so the controller needs a view of it',
+    ],
     ['has an owned type without a view', { owns: [SECRETS] }, 'owns of Secret needs a view'],
     ['has a status', { status: () => ({}) }, 'status cannot be used for Pod'],
     [

@@ -6,11 +6,12 @@ import { PODS } from '../../src/api/kinds.ts';
 import type { Decision } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { nextInHistory } from '../../src/contract/decision.ts';
-import { kindController } from '../../src/controllers/defined/controller.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
 import { decideDefined } from '../../src/controllers/defined/decide.ts';
+import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
 import { isLibraryStep, type LiveReads } from '../../src/controllers/defined/observation.ts';
-import { definedView, resourceOf } from '../../src/controllers/defined/view.ts';
-import { Bucket, bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
+import { definedView, type DefinedView } from '../../src/controllers/defined/view.ts';
+import { bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
 
 const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 const asked = () => Promise.reject(new Error('a decision asks no store'));
@@ -35,14 +36,20 @@ function aBucket({ spec = { versioned: false }, status = {}, metadata = {} }: Gi
   };
 }
 
+function viewOf(object: KubernetesObject, definition: AnyDefinition = bucket): DefinedView {
+  const view = definedView(definition, object);
+  if (view === undefined) throw new Error('it is of no interest');
+  return view;
+}
+
 function decide(given: Given, definition = bucket) {
   const object = aBucket(given);
-  const live: LiveReads = { resource: resourceOf(Bucket, object), observed: given.stored };
+  const live: LiveReads = { observed: given.stored };
   const circumstances = {
     ...{ isLive: true, isNamespacePaused: false },
     unknownUntilMs: NOW_MS + (given.unknownForMs ?? 0),
   };
-  return decideDefined(definition, { view: definedView(object), live }, NOW_MS, circumstances);
+  return decideDefined(definition, { view: viewOf(object), owned: [], live }, NOW_MS, circumstances);
 }
 
 /** The status after what is decided. */
@@ -53,7 +60,7 @@ function reported(given: Given): object {
 }
 
 function watched(given: Given) {
-  return decideDefined(bucket, { view: definedView(aBucket(given)) }, NOW_MS);
+  return decideDefined(bucket, { view: viewOf(aBucket(given)), owned: [] }, NOW_MS);
 }
 
 const THERE = { versioned: false };
@@ -85,8 +92,8 @@ describe('a controller that decides', () => {
     } as typeof bucket;
     expect(decide({}, slow)).toMatchObject({ do: 'provision', isDurable: true, attemptMaxMs: 905_000 });
     expect(decide({})).not.toHaveProperty('attemptMaxMs');
-    expect(kindController(slow).attemptMaxMs).toBe(905_000);
-    expect(kindController(bucket).attemptMaxMs).toBe(15_000);
+    expect(definedController(slow).attemptMaxMs).toBe(905_000);
+    expect(definedController(bucket).attemptMaxMs).toBe(15_000);
   });
 
   it('hands Temporal how soon a step is tried again, how many writes it makes, and what a change means for it', () => {
@@ -110,6 +117,7 @@ describe('a controller that decides', () => {
         { type: 'Ready', status: 'True', message: 'the bucket is as specified' },
         { type: 'Stalled', status: 'False' },
         { type: 'Reconciling', status: 'False', reason: 'UpToDate' },
+        { type: 'InputsObserved' },
       ],
     });
     expect(decide({ stored: THERE, status: READY })).toEqual({
@@ -123,7 +131,7 @@ describe('a controller that decides', () => {
     expect(decide(drifted)).toMatchObject({ do: 'updateStatus' });
     expect(reported(drifted)).toMatchObject({
       url: null,
-      conditions: [{ type: 'Ready', status: 'False' }, {}, { type: 'Reconciling', status: 'True' }],
+      conditions: [{ type: 'Ready', status: 'False' }, {}, { type: 'Reconciling', status: 'True' }, {}],
     });
     expect(decide({ status: reported(drifted) })).toMatchObject({ do: 'provision' });
   });
@@ -151,6 +159,7 @@ describe('a controller that decides', () => {
         },
         { type: 'Stalled', status: 'True' },
         { type: 'Reconciling', status: 'False' },
+        { type: 'InputsObserved' },
       ],
     });
     expect(decide({ spec, metadata: DELETED, stored: THERE })).toMatchObject({ do: 'remove' });
@@ -181,23 +190,36 @@ describe('a controller that decides', () => {
     const first = decide({ stored: THERE }, definition);
     if (!('status' in first)) throw new Error(`it does ${first.do}`);
     expect(first.status).toMatchObject({
-      conditions: [{ type: 'Ready', status: 'False', ...ready }, {}, {}],
+      conditions: [{ type: 'Ready', status: 'False', ...ready }, {}, {}, {}],
     });
     expect(decide({ stored: THERE, status: first.status }, definition).do).toBe(outcome.is);
   });
 
-  it('may only release what is being deleted', () => {
+  it('may release a resource at any time, but not while an attempt may still take effect', () => {
     const definition = { ...bucket, decide: (): Decision => ({ is: 'removeFinalizer', because: 'nothing' }) };
-    expect(() => decide({}, definition)).toThrow('releases a resource that is not being deleted');
+    expect(decide({}, definition).do).toBe('removeFinalizer');
+    const taken = { metadata: { finalizers: [] } };
+    expect(decide(taken, definition)).toMatchObject({
+      do: 'updateStatus',
+      because: expect.stringContaining('nothing'),
+    });
+    expect(decide({ ...taken, unknownForMs: 4_000 }, definition)).toMatchObject({
+      do: 'wait',
+      recheckMs: 4_000,
+    });
+    const without = Object.fromEntries(
+      Object.entries(definition).filter(([member]) => member !== 'finalizer'),
+    ) as typeof definition;
+    expect(() => decide({}, without)).toThrow('answers next.removeFinalizer, but has no finalizer');
   });
 });
 
 describe('a definition', () => {
   it('with a poll has its resources checked so often, unless their annotation asks for another interval', () => {
-    const controller = kindController({ ...bucket, pollInterval: '10m' });
+    const controller = definedController({ ...bucket, pollInterval: '10m' });
     const intervalOf = (annotations: object) => {
       const view = controller.primary.view(aBucket({ metadata: { annotations } }));
-      return view?.control.pollInterval;
+      return view?.control?.pollInterval;
     };
     expect(intervalOf({})).toBe('10m');
     expect(intervalOf({ 'durable-operator.dev/poll-interval': '1m' })).toBe('1m');
@@ -228,8 +250,9 @@ describe('what the watcher decides of it', () => {
 });
 
 describe('an attempt of an earlier run', () => {
-  const controller = kindController(bucket);
-  const mayArrive = (given: Given) => controller.mayStillArrive?.({ view: definedView(aBucket(given)) });
+  const controller = definedController(bucket);
+  const mayArrive = (given: Given) =>
+    controller.mayStillArrive?.({ view: viewOf(aBucket(given)), owned: [] });
 
   it('may still take effect unless the status was Ready when nothing but the deletion came after it', () => {
     expect(mayArrive({})).toBe(true);
@@ -279,10 +302,10 @@ it('the types know the steps and their data', () => {
   const ofPods = { name: 'pods', for: PODS, view: () => 'seen', decide: () => AS_WANTED };
   // @ts-expect-error -- the status of a built-in type is not ours
   expect(() => defineController({ ...ofPods, status: () => ({}) })).toThrow('status cannot');
-  expect(() => defineController({ ...ofPods, pollInterval: '10m' })).toThrow('pollInterval needs observe');
+  expect(() => defineController({ ...ofPods, pollInterval: '10m' })).not.toThrow();
   const object = { ...aBucket({}), spec: { brightness: 3 } };
-  const live = { resource: resourceOf(Lamp, object), observed: { brightness: 5 } };
-  const decision = decideDefined(lamp, { view: definedView(object), live }, NOW_MS);
+  const live = { observed: { brightness: 5 } };
+  const decision = decideDefined(lamp, { view: viewOf(object, lamp), owned: [], live }, NOW_MS);
   expect(decision).toMatchObject({ do: 'dim', data: { to: 3 } });
   expect('data' in decision && isLibraryStep(decision)).toBe(false);
 });

@@ -24,7 +24,7 @@ describe('without anything given', () => {
       metrics: { address: { host: '', port: 9097 }, secure: false },
       worker: { taskQueue: 'durable-operator' },
       encryption: {},
-      load: { workflowSlots: 20, activitySlots: 100, startsInFlight: 10 },
+      load: { workflowSlots: 40, activitySlots: 100, startsInFlight: 10 },
       temporalServer: { registersSearchAttributes: true },
       temporalUi: {},
       leaderElection: {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ObjectMeta } from '../../src/contract/object.ts';
-import { viewedController } from '../../src/controllers/defined/viewed.ts';
+import type { DefinedView } from '../../src/controllers/defined/view.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
 import {
   bindingState,
   desiredRoleBinding,
@@ -20,6 +21,14 @@ const DEFAULTS: RoleBindingOptions = {
   namespaceSelector: [],
   excludeNamespaces: ['kube-system'],
 };
+
+/** As the watcher keeps a namespace that is in this state. */
+function inState(state: NamespaceState): DefinedView {
+  const { primary } = definedController({ ...namespaceRoleBinding(DEFAULTS), view: () => state });
+  const view = primary.view({ metadata: aNamespace() });
+  if (view === undefined) throw new Error('it is of no interest');
+  return view;
+}
 
 function aNamespace(fields: Partial<ObjectMeta> = {}): ObjectMeta {
   return { name: 'team-1', uid: 'uid-1', resourceVersion: '7', ...fields };
@@ -83,8 +92,8 @@ describe('a namespace', () => {
       'terminating',
     ],
   ])('%s', (_, namespace, options, state) => {
-    const controller = viewedController(namespaceRoleBinding(options));
-    expect(controller.primary.view({ metadata: namespace })).toMatchObject({ view: state });
+    const controller = definedController(namespaceRoleBinding(options));
+    expect(controller.primary.view({ metadata: namespace })).toMatchObject({ resource: { view: state } });
   });
 });
 
@@ -158,15 +167,12 @@ describe('what is done', () => {
     'ours, with another role',
     'foreign',
   ];
-  const controller = viewedController(namespaceRoleBinding(DEFAULTS));
+  const controller = definedController(namespaceRoleBinding(DEFAULTS));
   const decide = (state: NamespaceState | 'gone', binding?: BindingState) => {
     if (state === 'gone') return controller.decide('gone', 0);
     const view = binding && { uid: 'uid-2', resourceVersion: '8', state: binding, role: 'ClusterRole admin' };
     const owned = view === undefined ? [] : [{ uid: 'uid-2', view }];
-    return controller.decide(
-      controller.observation({ view: state, isBeingDeleted: false }, owned, aNamespace()),
-      0,
-    );
+    return controller.decide(controller.observation(inState(state), owned, aNamespace()), 0);
   };
   const decisions = (state: NamespaceState | 'gone') => ({
     'no binding': decide(state).do,
@@ -241,13 +247,12 @@ describe('what is done', () => {
 });
 
 describe('what the watcher keeps', () => {
-  const controller = viewedController(namespaceRoleBinding(DEFAULTS));
+  const controller = definedController(namespaceRoleBinding(DEFAULTS));
   const [bindings] = controller.children;
 
   it('of a namespace is whether it is selected', () => {
-    expect(controller.primary.view({ metadata: aNamespace({ labels: { team: 'a' } }) })).toEqual({
-      view: 'selected',
-      isBeingDeleted: false,
+    expect(controller.primary.view({ metadata: aNamespace({ labels: { team: 'a' } }) })).toMatchObject({
+      resource: { view: 'selected' },
     });
   });
 
@@ -268,8 +273,8 @@ describe('what the watcher keeps', () => {
   });
 
   it('is news to an open run where the namespace is selected or not', () => {
-    const inputsOf = (view: NamespaceState) =>
-      controller.inputs?.(controller.observation({ view, isBeingDeleted: false }, [], aNamespace()));
+    const inputsOf = (state: NamespaceState) =>
+      controller.inputs?.(controller.observation(inState(state), [], aNamespace()));
     expect([inputsOf('selected'), inputsOf('unselected')]).toEqual([
       ['namespace selected'],
       ['namespace unselected'],
@@ -277,7 +282,7 @@ describe('what the watcher keeps', () => {
   });
 
   it('may be decided on with permission to bind the configured ClusterRole alone', () => {
-    const { permissions } = viewedController(namespaceRoleBinding({ ...DEFAULTS, clusterRole: 'view' }));
+    const { permissions } = definedController(namespaceRoleBinding({ ...DEFAULTS, clusterRole: 'view' }));
     const binds = permissions.filter(({ verbs }) => verbs.includes('bind'));
     expect(binds).toEqual([
       {

@@ -1,11 +1,14 @@
 import { definedReconciler } from '../../activities/defined.ts';
+import type { Reconciler } from '../../activities/reconciler.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
-import { isRest, type NextStep, type Refusal } from '../../src/contract/decision.ts';
+import type { Controller } from '../../src/contract/controller.ts';
+import { isRest, type NextStep, type Refusal, type Step } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
+import type { DefinedObservation } from '../../src/controllers/defined/observation.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
 import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
@@ -108,12 +111,23 @@ export class AuthorWorld {
   ): Promise<StepEnd<unknown>> {
     const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
     const context = { ref, now: () => 0, superseded: new AbortController().signal, refusal };
-    return new StepRun(definedReconciler(this.#definition, this.#client()), context).perform(name, known);
+    const reconciler: Reconciler<unknown, Step> = definedReconciler(this.#definition, this.#client());
+    return new StepRun(reconciler, context).perform(name, known);
   }
 
   /** What a watcher that has just been started decides, and what would be news to an open run. */
   watched(): { readonly decision: NextStep; readonly inputs: readonly string[] } {
-    const controller = definedController(this.#definition);
+    const controller: Controller = definedController(this.#definition);
+    const observation = this.observed();
+    return {
+      decision: controller.decide(observation, 0, { isLive: false, isNamespacePaused: false }),
+      inputs: controller.inputs?.(observation) ?? [],
+    };
+  }
+
+  /** What that watcher knows. */
+  observed(): DefinedObservation {
+    const controller: Controller<unknown, unknown, DefinedObservation> = definedController(this.#definition);
     const primary = projectPrimary(controller.primary, this.resource);
     if (primary === undefined) throw new Error('the watcher does not see the resource');
     const children = controller.children.flatMap((child) =>
@@ -132,15 +146,11 @@ export class AuthorWorld {
       });
       return referredObjects(type, keys, there);
     });
-    const observation = controller.observation(
+    return controller.observation(
       primary.view,
       children.map(({ view }) => view),
       { ...identityFor(controller, primary), referred: referred && stateOf(referred) },
     );
-    return {
-      decision: controller.decide(observation, 0, { isLive: false, isNamespacePaused: false }),
-      inputs: controller.inputs?.(observation) ?? [],
-    };
   }
 
   #client(): KubernetesClient {

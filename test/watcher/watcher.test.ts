@@ -8,6 +8,8 @@ import { answerJson, answerText, FakeApiServer, type Handler } from '../support/
 import { defineController, SECRETS } from '../../src/api/index.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
 import { controlOf } from '../../src/controllers/control/annotations.ts';
+import { inputsDigest } from '../../src/controllers/defined/inputs.ts';
+import { definedView } from '../../src/controllers/defined/view.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import { Bucket } from '../support/bucket.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
@@ -219,7 +221,7 @@ describe('a start with many resources of an author', () => {
     const at = { observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' };
     const conditions = [
       { ...at, type: 'Ready', status: 'True', reason: 'AsSpecified', message: 'it is as specified' },
-      { ...at, type: 'ReferencesObserved', status: 'True', reason, message: '' },
+      { ...at, type: 'InputsObserved', status: 'True', reason, message: '' },
     ];
     return {
       metadata: { ...metadata, generation: 1 },
@@ -231,7 +233,17 @@ describe('a start with many resources of an author', () => {
   it('makes runs only for those whose references have changed meanwhile', async () => {
     const secret = { metadata: { name: 'a', namespace: 'default', uid: 'uid-a', resourceVersion: '7' } };
     const there = [{ ...secret.metadata, key: 'default/a' }];
-    const seen = stateOf(referredObjects(SECRETS, ['default/a'], there)).digest;
+    const bucket = defineController({
+      name: 'bucket',
+      for: Bucket,
+      references: [{ ...SECRETS, names: () => [{ name: 'a' }] }],
+      observe: () => Promise.resolve(undefined),
+      steps: {},
+      decide: (_, next) => next.converged('it is as specified'),
+    });
+    const view = definedView(bucket, aBucket(0, 'None'));
+    const referred = stateOf(referredObjects(SECRETS, ['default/a'], there));
+    const seen = (view && inputsDigest(bucket, { view, owned: [], referred })) ?? '';
     const items = Array.from({ length: 300 }, (_, index) =>
       aBucket(index, index === 7 ? 'Sha256_other' : seen),
     );
@@ -241,13 +253,6 @@ describe('a start with many resources of an author', () => {
       const list = { metadata: { resourceVersion: '9' }, items: isOfSecrets ? [secret] : items };
       answerJson(200, list)(request, response);
     };
-    const bucket = defineController({
-      name: 'bucket',
-      for: Bucket,
-      references: [{ ...SECRETS, names: () => [{ name: 'a' }] }],
-      steps: {},
-      decide: (_, next) => next.converged('it is as specified'),
-    });
     watcher = aWatcher({ controllers: [definedController(bucket)] });
     await expectStarted('b-7');
   });

@@ -8,6 +8,7 @@ import {
   isConverged,
   isObserve,
   isRest,
+  reasonOf,
   type Held,
   type NextInHistory,
   type NextStep,
@@ -25,7 +26,7 @@ import { atTheEnd, countIn, movesOfPeople, PEOPLE, type PeoplesMove } from './pe
 import { PromptSteps } from './prompt-steps.ts';
 import { checkNames, FAULTS, type Conditions, type Disturbed, type WorldScenario } from './scenario.ts';
 import { SlowSteps } from './slow-steps.ts';
-import type { SimulatedRun, WorldState } from './state.ts';
+import { copyOf, type SimulatedRun, type WorldState } from './state.ts';
 import { disturbing, fallsBehind, resumes, step, type PossibleStep } from './step.ts';
 import { valueOf } from './values.ts';
 import type { World } from './world.ts';
@@ -164,7 +165,18 @@ export class OperatorModel {
     const isIdle = Object.keys(state.runs).length === 0;
     if (isIdle && decision !== undefined && !isConverged(decision))
       wrong.push(`no run is open, and the view calls for ${decision.do}`);
+    if (isIdle && wrong.length === 0) wrong.push(...this.#begunByRestart(state));
     return [...wrong, ...(await askedAgain(this.#machine, state))];
+  }
+
+  /** A new watcher lists everything: where nothing is to be done, nothing may follow from that. */
+  #begunByRestart(before: WorldState): readonly string[] {
+    const state = copyOf(before);
+    this.#machine.watcherStarts(state);
+    const decision = this.#machine.watching.evaluate(state)?.decision;
+    return decision === undefined || isConverged(decision)
+      ? []
+      : [`a restart of the watcher starts a run: ${reasonOf(decision)}`];
   }
 
   /** What the status has to say of what people asked, where it has room for that. */

@@ -27,6 +27,7 @@ export function bound(definition: AnyDefinition, { options, clients }: BoundInpu
   ]);
   return {
     ...definition,
+    ...(definition.options !== undefined && { optionValues: options }),
     ...calling(definition, DECIDING, withOptions),
     ...calling(definition, ['observe'], withClients),
     ...(definition.references && {

@@ -1,10 +1,12 @@
 import type { WatchedType } from '../../api/watched.ts';
-import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
+import { allow, RECORD_EVENTS, type Controller, type PolicyRule } from '../../contract/controller.ts';
+import { digestOf } from '../../contract/digest.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
 import { truncate } from '../../contract/text.ts';
-import { isKind, type AnyKind } from '../../api/controller.ts';
-import { decideDefined } from './decide.ts';
+import { isKind, keepsNote } from '../../api/controller.ts';
+import { canonicalText } from '../fields.ts';
+import { decideDefined, statusStepOf } from './decide.ts';
 import {
   attemptMaxMs,
   isExternal,
@@ -19,70 +21,80 @@ import {
   LIBRARY_STEPS,
   type DefinedObservation,
   type DefinedStep,
-  type LiveResource,
+  type SeenResource,
 } from './observation.ts';
-import { ownedPermissions, ownedState, ownedTypes, watchedOwned } from './owned.ts';
-import { referencePermissions, referencesView, watchedReferences } from './references.ts';
-import { keepsNote } from '../../api/controller.ts';
-import { notedView, viewedObject } from './noted.ts';
-import { definedView, resourceOf, type DefinedView } from './view.ts';
+import {
+  belongingTo,
+  isListed,
+  ownedPermissions,
+  ownedTypes,
+  viewsOf,
+  watchedOwned,
+  watchOf,
+  type OwnedView,
+} from './owned.ts';
+import { referencePermissions, referencesView, referredTypes, watchedReferences } from './references.ts';
+import { definedView, isViewed, liveResourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { viewedController, watchOf, type OwnedView } from './viewed.ts';
 import { isSettled, isStalled } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
 
+export type DefinedController = Controller<
+  DefinedView,
+  ChildView | OwnedView,
+  DefinedObservation,
+  DefinedStep
+>;
+
 /** The pure half of a controller that an author has defined. */
-export function definedController(definition: AnyDefinition): Controller {
-  return remembers(definition) ? kindController(definition) : viewedController(definition);
-}
-
-export type KindController = Controller<DefinedView, ChildView | OwnedView, DefinedObservation, DefinedStep>;
-
-/** Of a kind of `defineKind`, whose status says what was done; or of another type, where an annotation does. */
-export function kindController(definition: AnyDefinition): KindController {
-  const { finalizer, permissions = [] } = definition;
-  const type = definition.for as WatchedType;
-  const isOwning = ownedTypes(definition).length > 0;
+export function definedController(definition: AnyDefinition): DefinedController {
+  const { finalizer } = definition;
+  const isRemembering = remembers(definition);
+  const refers = referredTypes(definition).length > 0;
   return {
     ...namesOf(definition),
-    words: wordsOf(definition),
-    steps: { ...summariesOf(definition), ...childSummaries(definition), ...LIBRARY_STEPS },
+    ...((isRemembering || definition.messages !== undefined) && { words: wordsOf(definition) }),
+    steps: {
+      ...summariesOf(definition),
+      ...childSummaries(definition),
+      ...(isRemembering && LIBRARY_STEPS),
+    },
     primary: {
-      ...(isKind(type) ? { type } : watchOf(type)),
-      view: (object) => {
-        const view = viewOf(definition, object);
-        return view && withDeclared(polled(view, definition), definition, object);
-      },
+      ...watchOf(definition.for as WatchedType),
+      view: (object) => watchedView(definition, object),
     },
     children: [...watchedChildren(definition), ...watchedOwned(definition)],
     references: watchedReferences(definition),
     observation: (view, objects, { referred }) => ({
       view,
       there: objects.filter((each) => 'readiness' in each),
-      ...(isOwning && {
-        owned: ownedState(
-          view.uid,
-          objects.filter((each) => 'view' in each),
-        ),
-      }),
+      owned: belongingTo(
+        view.uid,
+        objects.filter((each) => 'view' in each),
+      ),
       declared: view.declares?.(referred),
-      ...(referred !== undefined && { referred: referred.digest }),
+      ...(refers && { referred }),
     }),
-    inputs: (observation) => [
-      ...(definition.children === undefined ? [] : childrenNews(observation)),
-      ...referencesNews(observation),
-      ...ownedNews(observation),
-      ...viewNews(definition, observation),
-    ],
+    inputs: (observation) =>
+      observation === 'gone'
+        ? []
+        : [
+            ...childrenNews(definition, observation),
+            ...(observation.referred === undefined ? [] : [`refers to ${observation.referred.digest}`]),
+            ...(definition.observe === undefined ? [] : ownedNews(definition, observation)),
+            ...viewNews(definition, observation),
+          ],
     decide: (...asked) => decideDefined(definition, ...asked),
+    statusStep: (...asked) => statusStepOf(definition, ...asked),
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     ...(leavesSomething(definition) && {
       mayStillArrive: (observation: DefinedObservation) =>
         observation !== 'gone' &&
         !isSettled(observation.view) &&
+        observation.view.note !== 'missing' &&
         (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
       attemptMaxMs: Math.max(...Object.values(stepsOf(definition)).map(attemptMaxMs)),
     }),
@@ -90,31 +102,43 @@ export function kindController(definition: AnyDefinition): KindController {
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
-      allow(type, finalizer === undefined && isKind(type) ? ['get'] : ['get', 'patch']),
-      ...(isKind(type) ? [allow(type, ['patch'], { subresource: 'status' })] : []),
+      ...ownPermissions(definition),
       ...childPermissions(definition),
       ...ownedPermissions(definition),
       ...referencePermissions(definition),
       RECORD_EVENTS,
-      ...permissions,
+      ...(definition.permissions ?? []),
     ],
   };
 }
 
 /** Whether the library has a place to remember what was done: the status, or an annotation. */
-export function remembers(definition: AnyDefinition): boolean {
+function remembers(definition: AnyDefinition): boolean {
   return isKind(definition.for as WatchedType) || keepsNote(definition);
 }
 
-/** As decisions and steps have it. */
-export function liveResourceOf(definition: AnyDefinition, object: KubernetesObject): LiveResource {
+function ownPermissions(definition: AnyDefinition): readonly PolicyRule[] {
   const type = definition.for as WatchedType;
-  return isKind(type) ? resourceOf(type, object) : viewedObject(object, definition.view?.(object));
+  const isPatched = definition.finalizer !== undefined || keepsNote(definition);
+  return [
+    allow(type, [isListed(type) ? 'list' : 'get', ...(isPatched ? ['patch'] : [])]),
+    ...(isKind(type) ? [allow(type, ['patch'], { subresource: 'status' })] : []),
+  ];
 }
 
-/** Undefined: it is of no interest. */
-export function viewOf(definition: AnyDefinition, object: KubernetesObject): DefinedView | undefined {
-  return isKind(definition.for as WatchedType) ? definedView(object) : notedView(definition, object);
+/** As the watcher keeps it: of a resource that only steps decide about, no more than a step needs. */
+function watchedView(definition: AnyDefinition, object: KubernetesObject): DefinedView | undefined {
+  const seen = definedView(definition, object);
+  if (seen === undefined) return undefined;
+  const { resource, status, ...rest } = polled(withDeclared(seen, definition), definition);
+  const isDecided = definition.observe === undefined;
+  return {
+    ...rest,
+    // Those of others may be many.
+    finalizers: seen.finalizers.filter((each) => each === definition.finalizer),
+    ...(isDecided && status !== undefined && { status }),
+    ...((isDecided || isViewed(definition) || definition.interruptOn) && resource && { resource }),
+  };
 }
 
 /** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */
@@ -126,41 +150,34 @@ function leavesSomething(definition: AnyDefinition): boolean {
 /** A mistake of the controller shows in the run of the resource. */
 const UNKNOWN = () => 'unknown' as const;
 
-/** The spec is parsed only where something follows from it. */
-function withDeclared(view: DefinedView, definition: AnyDefinition, object: KubernetesObject): DefinedView {
-  if (definition.children === undefined && definition.references === undefined) return view;
-  const resource = resourceOf(definition.for as AnyKind, object);
-  if (resource.invalid !== undefined) return view;
+function withDeclared(view: DefinedView, definition: AnyDefinition): DefinedView {
+  const { resource } = view;
+  if (resource === undefined || resource.invalid !== undefined) return view;
   const refers = referencesView(definition, resource);
-  const isUnknown = definition.references !== undefined && refers === undefined;
+  const isUnknown = referredTypes(definition).length > 0 && refers === undefined;
   const declares = isUnknown ? UNKNOWN : declaresOf(definition, resource);
-  return { ...view, refers, declares };
+  return { ...view, ...(refers && { refers }), ...(declares && { declares }) };
 }
 
-function referencesNews(observation: DefinedObservation): readonly string[] {
-  if (observation === 'gone' || observation.referred === undefined) return [];
-  return [`refers to ${observation.referred}`];
-}
-
-function ownedNews(observation: DefinedObservation): readonly string[] {
-  if (observation === 'gone' || observation.owned === undefined) return [];
-  return [`owns ${observation.owned.digest}`];
+function ownedNews(definition: AnyDefinition, { owned }: SeenResource): readonly string[] {
+  if (ownedTypes(definition).length === 0) return [];
+  return [`owns ${digestOf(viewsOf(owned).map(canonicalText))}`];
 }
 
 /** What is new of a type that may have no generation. */
-function viewNews(definition: AnyDefinition, observation: DefinedObservation): readonly string[] {
-  if (observation === 'gone' || observation.view.seen === undefined) return [];
-  const { seen, isBeingDeleted, ...identity } = observation.view;
-  if (definition.interruptOn === undefined) return [`view ${seen.digest}`];
-  const { name, namespace, uid, resourceVersion } = identity;
-  const resource = { metadata: { name, namespace, uid, resourceVersion }, view: seen.view, isBeingDeleted };
-  return definition.interruptOn({ ...UNBOUND, resource, owned: observation.owned?.views ?? [] });
+function viewNews(definition: AnyDefinition, { view, owned }: SeenResource): readonly string[] {
+  const { resource } = view;
+  if (resource === undefined) return [];
+  const news = definition.interruptOn?.({ ...UNBOUND, resource, owned: viewsOf(owned) });
+  if (news !== undefined) return news;
+  return isKind(definition.for as WatchedType)
+    ? []
+    : [`view ${digestOf([canonicalText(resource.view ?? null)])}`];
 }
 
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
-function childrenNews(observation: DefinedObservation): readonly string[] {
-  if (observation === 'gone' || !isStalled(observation.view)) return [];
-  const { there = [] } = observation;
+function childrenNews(definition: AnyDefinition, { view, there = [] }: SeenResource): readonly string[] {
+  if (definition.children === undefined || !isStalled(view)) return [];
   return [
     there
       .map(({ uid, digest, isBeingDeleted }) => `${uid} ${digest} ${isBeingDeleted}`)
@@ -171,7 +188,10 @@ function childrenNews(observation: DefinedObservation): readonly string[] {
 
 /** An annotation of the resource counts more. */
 function polled(view: DefinedView, { pollInterval }: AnyDefinition): DefinedView {
-  return pollInterval === undefined ? view : { ...view, control: { pollInterval, ...view.control } };
+  const { control } = view;
+  return pollInterval === undefined || control === undefined
+    ? view
+    : { ...view, control: { pollInterval, ...control } };
 }
 
 function wordsOf(definition: AnyDefinition): ControllerMessages<DefinedObservation> {
@@ -184,7 +204,7 @@ function wordsOf(definition: AnyDefinition): ControllerMessages<DefinedObservati
   const subjectOf = ({ object, observation }: MessageInput<DefinedObservation>) => ({
     object,
     resource: liveResourceOf(definition, object),
-    owned: observation === 'gone' ? [] : (observation.owned?.views ?? []),
+    owned: observation === 'gone' ? [] : viewsOf(observation.owned),
   });
   return {
     ...messages,

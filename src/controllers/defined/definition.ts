@@ -1,4 +1,5 @@
-import type { ControllerDefinition } from '../../api/controller.ts';
+import type { AnyKind, ControllerDefinition, ResourceOf } from '../../api/controller.ts';
+import type { ViewedObject } from '../../api/watched.ts';
 import { misnamed, refuse } from '../../api/limits.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
@@ -16,20 +17,23 @@ import { millisecondsIn } from '../../contract/duration.ts';
 import { ATTEMPT_MAX_MS } from '../../contract/run.ts';
 import { displayName, type ResourceRef } from '../../contract/resource.ts';
 
-/*
- * What all controllers of `defineController` have in common. Those for a kind of `defineKind` are decided in decide.ts, those for any
- * other type in viewed.ts.
- */
-
 /** Any controller that an author has defined. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
 export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   /** Of the program that it is a part of. */
   readonly operator?: string;
+  /** Of its options, where it has some. */
+  readonly optionValues?: unknown;
 };
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
 export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+
+/** What the author's functions get: the view of a resource, where the controller has one; else the whole of it. */
+export type LiveResource =
+  (ResourceOf<AnyKind> & { readonly view?: undefined }) | (ViewedObject<unknown> & Absent);
+
+type Absent = Readonly<Partial<Record<'spec' | 'status', undefined>>> & { readonly invalid?: string };
 
 /** In place of what a controller that has options or clients is given: see bound.ts. */
 export const UNBOUND = { options: undefined, clients: undefined } as const;

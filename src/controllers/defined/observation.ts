@@ -1,6 +1,4 @@
 import type { Decision } from '../../api/next.ts';
-import type { AnyKind, ResourceOf } from '../../api/controller.ts';
-import type { ViewedObject } from '../../api/watched.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { ReferredState } from '../../contract/controller.ts';
 import type { NextStep, Step } from '../../contract/decision.ts';
@@ -10,7 +8,7 @@ import type { ChildrenSeen, ChildStep } from './children/decide.ts';
 import type { DeclaredView } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
 import type { AuthorsStep } from './definition.ts';
-import type { OwnedState } from './owned.ts';
+import type { OwnedView } from './owned.ts';
 import type { DefinedView } from './view.ts';
 
 /** What a decision is made from: what the watcher shows, or all that a step has read. */
@@ -20,18 +18,18 @@ export interface SeenResource {
   readonly view: DefinedView;
   /** Its declared objects, as the watcher shows them. */
   readonly there?: readonly ChildView[];
-  /** The other objects that belong to it. Undefined: its controller has none. */
-  readonly owned?: OwnedState | undefined;
-  /** What it declares, as far as the watcher knows. Undefined: none, or it cannot tell yet. */
+  /** The other objects that belong to it. */
+  readonly owned: readonly OwnedView[];
+  /** What it declares, as far as the watcher knows. Undefined: its controller declares nothing. */
   readonly declared?: DeclaredView | undefined;
-  /** The digest of what it refers to, as the watcher shows it. */
-  readonly referred?: string;
+  /** What it refers to. Undefined: its controller has no references, or nobody knows. */
+  readonly referred?: ReferredState | undefined;
+  /** Absent: nothing was read for this decision. */
   readonly live?: LiveReads;
 }
 
 /** What only a step reads. */
 export interface LiveReads {
-  readonly resource: LiveResource;
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
@@ -40,14 +38,14 @@ export interface LiveReads {
   readonly refused?: Cause;
   /** Why `observe` has failed. */
   readonly unobserved?: Cause;
-  /** What it refers to. Absent: its controller has no references. */
-  readonly referred?: ReferredState | undefined;
 }
 
-/** Of a kind the whole of it, of any other type its view. */
-export type LiveResource = ResourceOf<AnyKind> | (ViewedObject<unknown> & Absent);
-
-type Absent = Readonly<Partial<Record<'spec' | 'status' | 'invalid', undefined>>>;
+/** Undefined: nobody knows, or no objects are declared. */
+export function childrenIn({ live, declared, there = [] }: SeenResource): ChildrenSeen | undefined {
+  if (live !== undefined) return live.declared && 'wanted' in live.declared ? live.declared : undefined;
+  const isKnown = declared !== undefined && declared !== 'unknown' && 'wanted' in declared;
+  return isKnown ? { ...declared, there } : undefined;
+}
 
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;
 
@@ -85,6 +83,10 @@ export function isLibraryStep(step: DefinedStep): step is LibraryStep {
 
 export function isChildStep(step: Step): step is ChildStep {
   return 'verb' in step;
+}
+
+export function isAuthorsStep(step: DefinedStep): step is AuthorsStep {
+  return !isLibraryStep(step) && !isChildStep(step);
 }
 
 export type DefinedDecision = NextStep<DefinedStep>;

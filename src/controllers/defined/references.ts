@@ -1,9 +1,8 @@
-import type { AnyKind, ResourceOf } from '../../api/controller.ts';
 import type { ReferencedType } from '../../api/reference.ts';
 import { allow, type PolicyRule, type ReferenceWatch, type References } from '../../contract/controller.ts';
 import { keyOf } from '../kinds.ts';
 import { UNBOUND, type AnyDefinition } from './definition.ts';
-import type { DefinedView } from './view.ts';
+import type { LiveResource } from './definition.ts';
 
 /*
  * What follows from `references` of a controller.
@@ -16,10 +15,7 @@ export function referredTypes({ references = [] }: AnyDefinition): readonly AnyR
 }
 
 /** What a resource refers to, by type. @throws Error where the author's function does */
-export function referencesOf(
-  definition: AnyDefinition,
-  resource: ResourceOf<AnyKind>,
-): readonly References[] {
+export function referencesOf(definition: AnyDefinition, resource: LiveResource): readonly References[] {
   const { namespace } = resource.metadata;
   return referredTypes(definition).map((type) => {
     const referring = { ...UNBOUND, resource };
@@ -35,7 +31,7 @@ export function referencesOf(
 /** As the watcher keeps them; undefined: a step finds out. */
 export function referencesView(
   definition: AnyDefinition,
-  resource: ResourceOf<AnyKind>,
+  resource: LiveResource,
 ): readonly References[] | undefined {
   if (referredTypes(definition).length === 0 || resource.invalid !== undefined) return undefined;
   try {
@@ -45,7 +41,12 @@ export function referencesView(
   }
 }
 
-export function watchedReferences(definition: AnyDefinition): readonly ReferenceWatch<DefinedView>[] {
+/** As the watcher keeps a resource. */
+interface Referring {
+  readonly refers?: readonly References[] | undefined;
+}
+
+export function watchedReferences(definition: AnyDefinition): readonly ReferenceWatch<Referring>[] {
   return referredTypes(definition).map((type, place) => ({
     type,
     isSelected: type.matchLabels !== undefined,

@@ -1,68 +1,123 @@
-import type { AnyKind, ResourceOf } from '../../api/controller.ts';
+import type { z } from 'zod';
+import { isKind, isParsed, keepsNote, type AnyKind, type ResourceOf } from '../../api/controller.ts';
+import type { ParsedType } from '../../api/parsed-type.ts';
+import type { WatchedType } from '../../api/watched.ts';
 import type { Condition, Control } from '../../contract/control.ts';
 import type { References } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { conditionsIn, generationIn } from '../condition.ts';
-import { controlWithStatusOf } from '../control/annotations.ts';
-import { fieldsOf } from '../fields.ts';
+import { controlOf, controlWithoutStatusOf, controlWithStatusOf } from '../control/annotations.ts';
+import { fieldsOf, type Fields } from '../fields.ts';
 import type { Declares } from './children/declared.ts';
+import { isHeld, type AnyDefinition, type LiveResource } from './definition.ts';
+import { noteIn, noteTextIn } from './note.ts';
 
-/** What the watcher keeps of a resource of an author's kind. */
+/** What is known of a resource itself. */
 export interface DefinedView {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
+  /** 0 where the type is not of `defineKind`: many have none, so the view tells what is new. */
   readonly generation: number;
   readonly isBeingDeleted: boolean;
   readonly finalizers: readonly string[];
+  /** Undefined: nothing is remembered of it yet. */
   readonly observedGeneration: number | undefined;
   readonly conditions: readonly Condition[];
-  readonly control: Control;
+  readonly control: Control | undefined;
+  /** As the author's functions have it. Absent: only a step asks them, and reads it. */
+  readonly resource?: LiveResource;
+  /** As it is stored. Only where the status is the controller's. */
+  readonly status?: Fields;
+  /** The annotation that says what is remembered. Absent: it is the status that does, or nothing has to be. */
+  readonly note?: 'there' | 'missing';
   /** Absent: it declares no objects. */
   readonly declares?: Declares | undefined;
   /** By type. Absent: it refers to nothing, or cannot tell. */
   readonly refers?: readonly References[] | undefined;
-  /** Of a type that is not of `defineKind`. */
-  readonly seen?: SeenView;
 }
 
-/** What the author's `view` shows of a resource. */
-export interface SeenView {
-  readonly view: unknown;
-  /** Of that, and of whether our finalizer is there. */
-  readonly digest: string;
-  /** It has our finalizer, or our state. */
-  readonly isMarked: boolean;
-}
-
-export function definedView(object: KubernetesObject): DefinedView {
-  const { metadata, ...rest } = object;
-  const {
-    namespace = '',
-    name,
-    uid,
-    resourceVersion,
-    generation = 0,
-    deletionTimestamp,
-    finalizers = [],
-  } = metadata;
-  const { observedGeneration, conditions } = fieldsOf(rest['status']);
+/** Undefined: the object is of no interest, and nothing is left of when it was. */
+export function definedView(definition: AnyDefinition, object: KubernetesObject): DefinedView | undefined {
+  const { namespace = '', name, uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
+  const resource = liveResourceOf(definition, object);
+  const remembered = rememberedOf(definition, object);
+  const isMarked = isHeld(definition, finalizers) || remembered.note === 'there';
+  if (!isOfInterest(definition, resource) && !isMarked) return undefined;
   return {
-    ...{ namespace, name, uid, resourceVersion, generation, finalizers },
+    ...{ namespace, name, uid, resourceVersion, finalizers, resource },
     isBeingDeleted: deletionTimestamp !== undefined,
-    observedGeneration: generationIn(observedGeneration),
-    conditions: conditionsIn(conditions),
-    control: controlWithStatusOf(object),
+    ...remembered,
   };
 }
 
-/** The whole resource, as a step reads it. */
+/** Whether its `view` shows something. */
+export function isOfInterest(definition: AnyDefinition, resource: LiveResource): boolean {
+  return definition.view === undefined || resource.view !== undefined || resource.invalid !== undefined;
+}
+
+/** Whether the functions of its author get no more of it than a view. */
+export function isViewed(definition: AnyDefinition): boolean {
+  return definition.view !== undefined || !isKind(definition.for as WatchedType);
+}
+
+/** As decisions and steps have it. */
+export function liveResourceOf(definition: AnyDefinition, object: KubernetesObject): LiveResource {
+  const type = definition.for as WatchedType;
+  const whole = isKind(type) ? resourceOf(type, object) : isParsed(type) ? parsedOf(type, object) : object;
+  if (isKind(type) && definition.view === undefined) return whole as LiveResource;
+  const { uid, name, resourceVersion, namespace, deletionTimestamp } = object.metadata;
+  const { invalid, parsed } = whole as Parsed;
+  return {
+    metadata: { uid, name, resourceVersion, ...(namespace !== undefined && { namespace }) },
+    view: invalid === undefined && definition.view ? (definition.view(whole) as unknown) : parsed,
+    isBeingDeleted: deletionTimestamp !== undefined,
+    ...(invalid !== undefined && { invalid }),
+  };
+}
+
+type Remembered = Pick<
+  DefinedView,
+  'generation' | 'observedGeneration' | 'conditions' | 'control' | 'status' | 'note'
+>;
+
+function rememberedOf(definition: AnyDefinition, object: KubernetesObject): Remembered {
+  if (isKind(definition.for as WatchedType)) {
+    const status = fieldsOf(object['status']);
+    return {
+      generation: object.metadata.generation ?? 0,
+      observedGeneration: generationIn(status['observedGeneration']),
+      conditions: conditionsIn(status['conditions']),
+      control: controlWithStatusOf(object),
+      status,
+    };
+  }
+  if (!keepsNote(definition)) {
+    const control =
+      definition.pollInterval === undefined ? controlOf(object) : controlWithoutStatusOf(object);
+    return { generation: 0, observedGeneration: undefined, conditions: [], control };
+  }
+  const text = noteTextIn(definition, object);
+  const noted = noteIn(text, object.metadata.uid);
+  return {
+    generation: 0,
+    observedGeneration: noted && 0,
+    conditions: noted ?? [],
+    control: controlWithoutStatusOf(object),
+    note: text === undefined ? 'missing' : 'there',
+  };
+}
+
+/** The whole resource, parsed. */
 export function resourceOf<K extends AnyKind>(kind: K, object: KubernetesObject): ResourceOf<K> {
   const spec = kind.spec.safeParse(object['spec'] ?? {});
   const status = kind.status.partial().safeParse(object['status'] ?? {});
+  // Who wrote which field is more than the rest of it, and nobody decides from that.
+  const metadata = { ...object.metadata, managedFields: undefined };
   const parsed = {
     ...object,
+    metadata,
     spec: spec.success ? spec.data : fieldsOf(object['spec']),
     status: status.success ? status.data : {},
     isBeingDeleted: object.metadata.deletionTimestamp !== undefined,
@@ -72,12 +127,20 @@ export function resourceOf<K extends AnyKind>(kind: K, object: KubernetesObject)
   return parsed as unknown as ResourceOf<K>;
 }
 
+/** What is known of an object of another operator's type. */
+type Parsed = KubernetesObject & { readonly invalid?: string; readonly parsed?: object };
+
+function parsedOf({ fields }: ParsedType<z.ZodObject>, object: KubernetesObject): Parsed {
+  const { success, data, error } = fields.safeParse(object);
+  return success ? { ...object, ...data, parsed: data } : { ...object, invalid: problemsIn(error, '') };
+}
+
 interface Problems {
   readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];
 }
 
-function problemsIn({ issues }: Problems): string {
-  return issues
-    .map(({ path, message }) => `spec${path.map((part) => `.${String(part)}`).join('')}: ${message}`)
-    .join('; ');
+function problemsIn({ issues }: Problems, root = 'spec'): string {
+  const placeOf = (path: readonly PropertyKey[]) =>
+    [...(root === '' ? [] : [root]), ...path.map(String)].join('.');
+  return issues.map(({ path, message }) => `${placeOf(path)}: ${message}`).join('; ');
 }

@@ -1,54 +1,40 @@
 import type { Cause } from '../../contract/cause.ts';
-import { converged, isStep, reasonOf, stalled } from '../../contract/decision.ts';
+import { converged, isConverged, isStep, stalled } from '../../contract/decision.ts';
 import type { Condition } from '../condition.ts';
-import { decideChildren, NOT_READY } from './children/decide.ts';
-import type { Wanted } from './children/wanted.ts';
-import { isHeld, type AnyDefinition } from './definition.ts';
-import { isOther, OWNED, REFERENCES, VIEW } from './digested.ts';
-import { findingsOf } from './findings.ts';
-import type { DefinedDecision, SeenResource } from './observation.ts';
+import { decideChildren, type ChildrenSeen } from './children/decide.ts';
+import type { AnyDefinition } from './definition.ts';
+import { inputsDigest, observedAgainMs } from './inputs.ts';
+import { childrenIn, type DefinedDecision, type SeenResource } from './observation.ts';
 import type { DefinedView } from './view.ts';
 
 /**
- * The watcher knows nothing of outside systems. It only says whether a run is needed: what the status says of this generation
- * stands until somebody asks, or declared objects say otherwise.
+ * With `observe`, the watcher does not know all that decisions are made from. It only says whether a run is needed: what was
+ * remembered stands while what the watch shows is the same.
  */
-export function decideWatched(definition: AnyDefinition, seen: SeenResource): DefinedDecision {
-  const { view } = seen;
+export function decideWatched(definition: AnyDefinition, seen: SeenResource, nowMs: number): DefinedDecision {
+  const { view, declared } = seen;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
-  if (view.seen && isOther(VIEW, view.seen.digest, view.conditions))
-    return { do: 'observe', because: 'what the watch shows of it has changed' };
-  if (!view.seen && definition.finalizer !== undefined && !isHeld(definition, view.finalizers))
-    return { do: 'observe', because: 'the resource has no finalizer yet' };
-  if (view.refers && seen.referred && isOther(REFERENCES, seen.referred, view.conditions))
-    return { do: 'observe', because: 'what it refers to has changed' };
-  if (seen.owned && isOther(OWNED, seen.owned.digest, view.conditions))
-    return { do: 'observe', because: 'what belongs to it has changed' };
-  const { declared } = seen;
-  if (declared === 'unknown') return { do: 'observe', because: 'what it declares is not known' };
-  return (declared && decideDeclared(declared, seen)) ?? decideStated(view);
+  if (declared === 'unknown') return { do: 'observe', because: 'what it declares or refers to is not known' };
+  const digest = inputsDigest(definition, seen);
+  const againMs = digest === undefined ? undefined : observedAgainMs(digest, view, nowMs);
+  if (againMs === 0) return { do: 'observe', because: 'what the watch shows is not what was observed' };
+  const children = childrenIn(seen);
+  const decision = (children && decideDeclared(children, view)) ?? decideStated(view);
+  const isRechecked = againMs !== undefined && isConverged(decision);
+  return isRechecked ? { ...decision, recheckMs: againMs } : decision;
 }
 
 /** Undefined: what the status says stands. */
-function decideDeclared(
-  wanted: readonly Wanted[],
-  { view, there = [] }: SeenResource,
-): DefinedDecision | undefined {
-  const { conditions, generation, observedGeneration } = view;
+function decideDeclared(children: ChildrenSeen, view: DefinedView): DefinedDecision | undefined {
   if (isStalled(view)) return undefined;
-  const next = decideChildren({ wanted, there }, generation);
-  if (next !== undefined && isStep(next)) return next;
-  if (observedGeneration !== generation) return undefined;
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  if (next === undefined)
-    return ready?.reason.endsWith(NOT_READY) === true
-      ? { do: 'observe', because: 'the declared objects are ready now' }
-      : undefined;
-  const isStated = ready?.message === findingsOf(next).ready.message;
-  return isStated ? next : { do: 'observe', because: reasonOf(next) };
+  const next = decideChildren(children, view.generation);
+  if (next === undefined || isStep(next)) return next;
+  // Its words are a part of the digest, so the status says it.
+  return next.do === 'converged' && view.observedGeneration === view.generation ? next : undefined;
 }
 
-function decideStated(view: DefinedView): DefinedDecision {
+/** As the status says. */
+export function decideStated(view: DefinedView): DefinedDecision {
   if (view.observedGeneration !== view.generation) return { do: 'observe', because: 'the spec is new' };
   const [ready, stall, reconciling] = ['Ready', 'Stalled', 'Reconciling'].map((type) =>
     view.conditions.find((each) => each.type === type),

@@ -41,7 +41,7 @@ export interface ChildrenNotReady extends Converged {
 }
 
 /** What the reason of a condition about a declared object ends with. */
-export const NOT_READY = 'NotReady';
+const NOT_READY = 'NotReady';
 /** At most. */
 const REQUESTS_EACH = { create: 2, apply: 3, delete: 1 } as const;
 /** Until somebody deletes what has the name: no watch shows it. */

@@ -1,6 +1,6 @@
 import type { ChildManifest, Children } from '../../../api/child.ts';
-import type { AnyKind, ResourceOf } from '../../../api/controller.ts';
 import type { Decision } from '../../../api/next.ts';
+import type { WatchedType } from '../../../api/watched.ts';
 import {
   allow,
   type PolicyRule,
@@ -10,6 +10,8 @@ import {
 } from '../../../contract/controller.ts';
 import { MANAGED_BY } from '../../kinds.ts';
 import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
+import { referredTypes } from '../references.ts';
+import type { LiveResource } from '../definition.ts';
 import { childView, type ChildView } from './view.ts';
 import {
   OWNER_LABEL,
@@ -29,9 +31,10 @@ import {
 export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly outcome: Decision };
 
 /** As the watcher keeps it. `unknown`: a step finds out. */
-export type DeclaredView = readonly Wanted[] | 'unknown';
+export type DeclaredView =
+  { readonly wanted: readonly Wanted[] } | { readonly outcome: Decision } | 'unknown';
 
-/** What a resource declares while it refers to that. Undefined: it cannot tell yet, or nobody knows what it refers to. */
+/** What a resource declares while it refers to that. Undefined: nobody knows what it refers to. */
 export type Declares = (referred: ReferredState | undefined) => DeclaredView | undefined;
 
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
@@ -40,14 +43,14 @@ export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[
   return types.filter(({ view }) => view === undefined).map((type) => ({ ...type, manager }));
 }
 
-export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: ResourceOf<AnyKind>): ChildOwner {
-  return { controller: name, type: type as AnyKind, metadata };
+export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: LiveResource): ChildOwner {
+  return { controller: name, type: type as WatchedType, metadata };
 }
 
 /** @throws Error where an object cannot be declared like that: a mistake of the controller */
 export function declaredBy(
   definition: AnyDefinition,
-  resource: ResourceOf<AnyKind>,
+  resource: LiveResource,
   references: readonly ReferencedObject[],
 ): Declared | undefined {
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
@@ -71,13 +74,13 @@ function isList(answer: Children): answer is readonly ChildManifest[] {
 }
 
 /** Only what depends on references keeps the resource. */
-export function declaresOf(definition: AnyDefinition, resource: ResourceOf<AnyKind>): Declares | undefined {
-  if (definition.children === undefined) return undefined;
-  if (definition.references === undefined) {
+export function declaresOf(definition: AnyDefinition, resource: LiveResource): Declares | undefined {
+  if (definition.children === undefined || resource.invalid !== undefined) return undefined;
+  if (referredTypes(definition).length === 0) {
     const declared = declaredView(definition, resource, []);
     return () => declared;
   }
-  let last: { readonly digest: string; readonly declared: DeclaredView | undefined } | undefined;
+  let last: { readonly digest: string; readonly declared: DeclaredView } | undefined;
   return (referred) => {
     if (referred === undefined) return undefined;
     const { digest, objects } = referred;
@@ -89,22 +92,24 @@ export function declaresOf(definition: AnyDefinition, resource: ResourceOf<AnyKi
 /** A mistake of the controller shows in the run of the resource. */
 function declaredView(
   definition: AnyDefinition,
-  resource: ResourceOf<AnyKind>,
+  resource: LiveResource,
   referred: readonly ReferencedObject[],
-): DeclaredView | undefined {
+): DeclaredView {
   try {
     const declared = declaredBy(definition, resource, referred);
-    if (declared === undefined || 'outcome' in declared) return undefined;
-    return declared.wanted.map(({ type, namespace, name, digest, isElsewhere }) => ({
+    if (declared === undefined) return 'unknown';
+    if ('outcome' in declared) return declared;
+    const wanted = declared.wanted.map(({ type, namespace, name, digest, isElsewhere }) => ({
       ...{ type, namespace, name, digest, isElsewhere },
     }));
+    return { wanted };
   } catch {
     return 'unknown';
   }
 }
 
 export function watchedChildren(definition: AnyDefinition): readonly WatchedChild<ChildView>[] {
-  const whose = { controller: definition.name, type: definition.for as AnyKind };
+  const whose = { controller: definition.name, type: definition.for as WatchedType };
   return declaredTypes(definition).map((type) => ({
     type,
     labelSelector: OWNER_LABEL,
@@ -128,7 +133,7 @@ export function childPermissions(definition: AnyDefinition): readonly PolicyRule
   if (types.length === 0) return [];
   return [
     // To set blockOwnerDeletion, where the plugin OwnerReferencesPermissionEnforcement guards that.
-    allow(definition.for as AnyKind, ['update'], { subresource: 'finalizers' }),
+    allow(definition.for as WatchedType, ['update'], { subresource: 'finalizers' }),
     ...types.map((type) => allow(type, ['get', 'list', 'create', 'patch', 'delete'])),
   ];
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { defineController, operator, SERVICES } from 'durable-operator';
-import { kindController } from '../../../src/controllers/defined/controller.ts';
-import { noteKeyOf, noteOf } from '../../../src/controllers/defined/noted.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
+import { inputsDigest } from '../../../src/controllers/defined/inputs.ts';
+import { noteKeyOf, noteOf } from '../../../src/controllers/defined/note.ts';
 
 const FINALIZER = 'example.com/dns';
 const dns = defineController({
@@ -12,7 +13,7 @@ const dns = defineController({
   observe: () => Promise.resolve(undefined),
   decide: (_, next) => next.converged('it is as asked'),
 });
-const controller = kindController(dns);
+const controller = definedController(dns);
 const KEY = noteKeyOf(dns);
 const CONDITION = {
   type: 'Ready',
@@ -47,9 +48,13 @@ describe('a resource whose status is not ours', () => {
   });
 
   it('is watched where it has our finalizer or our state, whatever became of it', () => {
-    expect(seen({ finalizers: [FINALIZER] })).toMatchObject({ seen: { view: undefined, isMarked: true } });
+    expect(seen({ finalizers: [FINALIZER] })).toMatchObject({
+      note: 'missing',
+      resource: { view: undefined },
+    });
     expect(seen({ annotations: { [KEY]: 'x' } })).toMatchObject({
-      seen: { view: undefined, isMarked: true },
+      note: 'there',
+      resource: { view: undefined },
     });
   });
 
@@ -68,7 +73,10 @@ describe('a resource whose status is not ours', () => {
   });
 
   it('has another digest once its view changes, or our finalizer comes or goes, and not for our annotation', () => {
-    const digest = (given: Parameters<typeof seen>[0]) => seen(given)?.seen?.digest;
+    const digest = (given: Parameters<typeof seen>[0]) => {
+      const view = seen(given);
+      return view && inputsDigest(dns, { view, owned: [] });
+    };
     const before = digest({ annotations: { hostname: 'a' } });
     expect(digest({ annotations: { hostname: 'b' } })).not.toBe(before);
     expect(digest({ annotations: { hostname: 'a' }, finalizers: [FINALIZER] })).not.toBe(before);

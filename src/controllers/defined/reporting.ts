@@ -1,0 +1,125 @@
+import { isKind, type AnyKind } from '../../api/controller.ts';
+import type { DecisionContext } from '../../api/step.ts';
+import type { WatchedType } from '../../api/watched.ts';
+import { reasonOf } from '../../contract/decision.ts';
+import { waitingFor } from '../../contract/sentences.ts';
+import { conditionsAfter, rfc3339, withReconciling, type Finding } from '../condition.ts';
+import { canonicalText, fieldsOf, isFields, type Fields } from '../fields.ts';
+import { isHeld, UNBOUND, type AnyDefinition } from './definition.ts';
+import { findingsOf, type ReportedRest } from './findings.ts';
+import { inputsDigest, inputsFinding } from './inputs.ts';
+import { noteOf } from './note.ts';
+import type { LibraryStep, LiveReads, SeenResource, StatusPatch } from './observation.ts';
+import { viewsOf } from './owned.ts';
+import type { LiveResource } from './definition.ts';
+import { isOfInterest, type DefinedView } from './view.ts';
+
+/* What is remembered of a resource, in its status or in an annotation. */
+
+/** All that one decision is made from. */
+export interface Situation {
+  readonly definition: AnyDefinition;
+  readonly seen: SeenResource;
+  readonly view: DefinedView;
+  readonly resource: LiveResource;
+  readonly reads: LiveReads;
+  readonly nowMs: number;
+  /** For how long an attempt whose outcome nobody knows may take effect yet. */
+  readonly unknownForMs: number;
+}
+
+/** As the author's functions are given it. */
+export function contextOf(at: Situation): DecisionContext<LiveResource, unknown, unknown> {
+  const { resource, reads, seen, nowMs } = at;
+  const references = seen.referred?.objects ?? [];
+  return { ...UNBOUND, resource, owned: viewsOf(seen.owned), references, observed: reads.observed, nowMs };
+}
+
+/** The write that remembers it. Undefined where it is remembered already, or nothing has to be. */
+export function reportStep(at: Situation, reported: ReportedRest): LibraryStep | undefined {
+  if (!isKind(at.definition.for as WatchedType)) return noteStep(at, reported);
+  const status = statusPatch(at, reported);
+  if (status === undefined) return undefined;
+  const because = `the status has to say: ${inWords(reported)}`;
+  return { do: 'updateStatus', because, status, resourceVersion: at.view.resourceVersion };
+}
+
+function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefined {
+  const { definition, view, resource, nowMs } = at;
+  const { note, uid, resourceVersion, conditions: before } = view;
+  if (note === undefined) return undefined;
+  const because = `to be remembered: ${inWords(reported)}`;
+  const step = { do: 'updateState', because, resourceVersion } as const;
+  if (!isOfInterest(definition, resource) && !isHeld(definition, view.finalizers))
+    return note === 'there' ? { ...step, note: null } : undefined;
+  // Where all is decided from the watch, a rest leaves nothing to remember.
+  const isNeeded = definition.observe !== undefined || note === 'there' || isAnnouncement(reported);
+  const conditions = conditionsAfter(before, found(at, reported), { generation: 0, now: rfc3339(nowMs) });
+  if (!isNeeded || canonicalText(conditions) === canonicalText(before)) return undefined;
+  return { ...step, note: noteOf(uid, conditions) };
+}
+
+function found({ definition, seen, reads }: Situation, reported: ReportedRest): readonly Finding[] {
+  const { ready, stall, isOver } = findingsOf(reported);
+  const digest = reads.unobserved === undefined ? inputsDigest(definition, seen) : undefined;
+  return [...withReconciling(ready, stall, isOver), ...(digest === undefined ? [] : [inputsFinding(digest)])];
+}
+
+/** Undefined where the status says it already. @param recorded fields that differ from what is there */
+export function statusPatch(
+  at: Situation,
+  reported: ReportedRest,
+  recorded: object = {},
+): StatusPatch | undefined {
+  const { view, resource, reads, nowMs } = at;
+  const { generation, status: before = {} } = view;
+  const isKnown = reads.unobserved === undefined && resource.invalid === undefined;
+  const conditions = conditionsAfter(view.conditions, found(at, reported), {
+    generation,
+    now: rfc3339(nowMs),
+  });
+  const own: Fields = { ...(isKnown && ownStatus(at)), ...recorded };
+  const isNew =
+    view.observedGeneration !== generation ||
+    canonicalText(conditions) !== canonicalText(view.conditions) ||
+    !isSameIn(own, before);
+  return isNew ? { ...mergePatch(before, own), conditions, observedGeneration: generation } : undefined;
+}
+
+/** Whether each of the fields is as it is there; null: it is not there. */
+export function isSameIn(own: object, there: Fields = {}): boolean {
+  return Object.entries(own).every(
+    ([field, value]) => canonicalText(value ?? null) === canonicalText(there[field] ?? null),
+  );
+}
+
+/** Each field that the kind has; one that the author leaves out is removed. */
+function ownStatus(at: Situation): Fields {
+  const own = at.definition.status?.(contextOf(at));
+  if (own === undefined) return {};
+  const kind = at.definition.for as AnyKind;
+  return Object.fromEntries(
+    Object.keys(kind.status.shape).map((field) => [field, fieldsOf(own)[field] ?? null]),
+  );
+}
+
+/** RFC 7386: without a null, what is gone from a nested object would stay. */
+function mergePatch(before: Fields, after: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(after).map(([field, value]) => {
+      const was = before[field];
+      if (!isFields(value) || !isFields(was)) return [field, value];
+      const gone = Object.keys(was).filter((each) => value[each] === undefined);
+      return [field, { ...mergePatch(was, value), ...Object.fromEntries(gone.map((each) => [each, null])) }];
+    }),
+  );
+}
+
+function inWords(reported: ReportedRest): string {
+  return 'for' in reported ? waitingFor(reported.for) : reasonOf(reported);
+}
+
+/** Whether a step follows. */
+function isAnnouncement(reported: ReportedRest): boolean {
+  return reported.do === 'wait' && !('recheckMs' in reported);
+}
