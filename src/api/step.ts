@@ -101,8 +101,9 @@ export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Opt
    */
   readonly retry?: { readonly first?: string; readonly longest?: string };
   /**
-   * What a change of the resource means for an attempt in progress: `interrupt` (default): after half a second `signal` is aborted, and it is
-   * decided again once the attempt has ended, two seconds later at the latest. `finish`: it is decided again once the attempt has ended.
+   * What a change of the resource means for an attempt in progress. `finish` (default of external steps, and of those with a `timeout`): it
+   * is decided again once the attempt has ended; only its backoff is cut short. `interrupt` (default of others): after half a second `signal`
+   * is aborted, and it is decided again once the attempt has ended, two seconds later at the latest.
    */
   readonly onChange?: 'interrupt' | 'finish';
   /** How many writes it makes. With more than ten, each attempt has its full time. Default: one. */

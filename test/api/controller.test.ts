@@ -99,7 +99,7 @@ describe('a controller that decides', () => {
   it('hands Temporal how soon a step is tried again, how many writes it makes, and what a change means for it', () => {
     const { steps } = bucket;
     const its = {
-      ...{ retry: { first: '2s', longest: '5m' }, onChange: 'finish' },
+      ...{ retry: { first: '2s', longest: '5m' } },
       writes: ({ resource }: { resource: { spec: object } }) => Object.keys(resource.spec).length,
     };
     const changed = { ...bucket, steps: { ...steps, provision: { ...steps?.provision, ...its } } };
@@ -107,6 +107,10 @@ describe('a controller that decides', () => {
       ...{ do: 'provision', because: 'there is no bucket', isDurable: true, onChange: 'finish', writes: 1 },
       retry: { initialInterval: 2_000, maximumInterval: 300_000 },
     });
+    const interrupted = { ...steps, provision: { ...steps?.provision, onChange: 'interrupt' } };
+    expect(nextInHistory(decide({}, { ...bucket, steps: interrupted } as typeof bucket))).not.toHaveProperty(
+      'onChange',
+    );
   });
 
   it('reports once what it found, with the fields of the author', () => {

@@ -104,11 +104,13 @@ export function stepFor(
   const its = stepsOf(definition)[step];
   const deletes = its?.deletes?.(facts, data);
   const isLong = its?.timeout !== undefined;
-  const { retry, onChange } = its ?? {};
+  const isDurable = isLong || isExternal(definition, step);
+  // Begun anew beside an attempt that goes on, work outside would be done twice.
+  const { retry, onChange = isDurable ? 'finish' : 'interrupt' } = its ?? {};
   const writes = its?.writes?.(facts, data);
   return {
     ...{ ...namedStep(step), because, data },
-    ...((isLong || isExternal(definition, step)) && { isDurable: true }),
+    ...(isDurable && { isDurable }),
     ...(isLong && { attemptMaxMs: attemptMaxMs(its) }),
     ...(writes !== undefined && { writes }),
     ...(retry && { retry: pace(retry) }),
