@@ -4,6 +4,9 @@ import type { KubernetesClient } from './kubernetes/client.ts';
 import { clusterUid } from './kubernetes/cluster-uid.ts';
 import { persistently, type Persistence } from './persistently.ts';
 
+/** In 3.5 s. An API server that has just started refuses everything until it has read its roles. */
+const REFUSALS_MAX = 4;
+
 export interface OwnClusterRequest extends Persistence {
   readonly config: Pick<Config, 'cluster' | 'reconciliation'>;
   readonly client: KubernetesClient;
@@ -25,9 +28,15 @@ export async function ownCluster(request: OwnClusterRequest): Promise<ClusterIde
 }
 
 function uidOf({ client, log, signal, onWait }: OwnClusterRequest): Promise<string | undefined> {
+  let refusals = 0;
   return persistently(
     { log, signal, onWait },
-    () => clusterUid(client),
+    async () => {
+      const uid = await clusterUid(client);
+      refusals += 1;
+      if (uid === undefined && refusals < REFUSALS_MAX) throw new Error('it may not be read');
+      return uid;
+    },
     (message) => `the API server cannot be asked for the Namespace kube-system (${message}); retrying`,
   );
 }

@@ -54,9 +54,18 @@ describe('the cluster of an operator', () => {
   });
 
   it('is unknown where the operator may not read it, which is said', async () => {
-    const { found, said } = await told({ namespaces: ['a'], failures: [refusal(403)] });
+    const failures = Array.from({ length: 4 }, () => refusal(403));
+    const { found, said } = await told({ namespaces: ['a'], failures });
     expect(found).toEqual({});
-    expect(said).toEqual([expect.stringContaining('set --cluster-name')]);
+    expect(said).toEqual([
+      expect.stringContaining('it may not be read'),
+      expect.stringContaining('set --cluster-name'),
+    ]);
+  });
+
+  it('is known after an API server has refused it that had just started', async () => {
+    const { found } = await told({ failures: [refusal(403), refusal(403)] });
+    expect(found).toEqual({ uid: 'uid-1' });
   });
 
   it('is waited for where the API server does not say it yet', async () => {
