@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
 import type { ChildManifest } from '../../../src/api/child.ts';
 import { MANAGED_BY } from '../../../src/api/kinds.ts';
+import type { ResourceType } from '../../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { decideChildren, type Blocked } from '../../../src/controllers/defined/children/decide.ts';
 import { ANSWERED_ANNOTATION, manifestDigest } from '../../../src/controllers/defined/children/digest.ts';
@@ -69,6 +70,10 @@ describe('a quantity', () => {
     ['1e3', '1k'],
     ['+1.50', '1500m'],
     ['100u', '0.1m'],
+    ['1e10000000', '9223372036854775807'],
+    ['0e10000000', '0'],
+    ['1e-10000000', '1n'],
+    ['100Ei', '9223372036854775807'],
   ])('%s is the same as %s', (one, other) => {
     expect(canonicalQuantity(one)).toBe(canonicalQuantity(other));
   });
@@ -87,29 +92,33 @@ describe('a quantity', () => {
 });
 
 describe('a digest', () => {
-  const withCpu = (cpu: string | number) => ({ spec: { resources: { limits: { cpu } } } });
-
-  it('is the same however quantities and fields are written', () => {
-    expect(manifestDigest(withCpu('1000m'))).toBe(manifestDigest(withCpu(1)));
-    expect(manifestDigest({ spec: { a: 1, b: undefined, c: [] } })).toBe(
-      manifestDigest({ spec: { b: null, a: 1 } }),
-    );
+  const digestOf = (object: unknown, type: ResourceType = CONFIG_MAPS) => manifestDigest(object, type);
+  const withCpu = (cpu: string | number) => ({
+    spec: { template: { spec: { containers: [{ name: 'a', resources: { limits: { cpu } } }] } } },
   });
 
-  it('tells texts apart that would be one quantity', () => {
-    expect(manifestDigest({ data: { retries: '1000m' } })).not.toBe(
-      manifestDigest({ data: { retries: '1' } }),
-    );
+  it('is the same however quantities and fields are written', () => {
+    expect(digestOf(withCpu('1000m'), DEPLOYMENTS)).toBe(digestOf(withCpu(1), DEPLOYMENTS));
+    expect(digestOf({ spec: { a: 1, b: undefined, c: [] } })).toBe(digestOf({ spec: { b: null, a: 1 } }));
+  });
+
+  it.each(['retries', 'limits', 'hard'])('tells texts apart that would be one quantity: %s', (name) => {
+    expect(digestOf({ data: { [name]: '1.1' } })).not.toBe(digestOf({ data: { [name]: '1.10' } }));
+  });
+
+  it('of a type that is not built in tells all texts apart: its server keeps them as they are', () => {
+    const deployments = { ...DEPLOYMENTS, group: 'example.com' };
+    expect(digestOf(withCpu('1000m'), deployments)).not.toBe(digestOf(withCpu('1'), deployments));
   });
 
   it('depends on the order of a list, and on an empty object', () => {
-    expect(manifestDigest({ args: ['a', 'b'] })).not.toBe(manifestDigest({ args: ['b', 'a'] }));
-    expect(manifestDigest({ from: { podSelector: {} } })).not.toBe(manifestDigest({ from: {} }));
+    expect(digestOf({ args: ['a', 'b'] })).not.toBe(digestOf({ args: ['b', 'a'] }));
+    expect(digestOf({ from: { podSelector: {} } })).not.toBe(digestOf({ from: {} }));
   });
 
   it('does not depend on the status, and on the note of an answer', () => {
     const noted = { metadata: { annotations: { [ANSWERED_ANNOTATION]: 'a b' } }, status: { replicas: 1 } };
-    expect(manifestDigest(noted)).toBe(manifestDigest({ metadata: {} }));
+    expect(digestOf(noted)).toBe(digestOf({ metadata: {} }));
   });
 });
 

@@ -32,7 +32,7 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
   return {
     ...{ type, namespace, name, uid, resourceVersion },
     ownerUid: controllerOf(object.metadata)?.uid ?? object.metadata.labels?.[OWNER_LABEL],
-    digest: manifestDigest(partOf(object, ourFields(object, type.manager) ?? NOTHING)),
+    digest: manifestDigest(partOf(object, ourFields(object, type.manager) ?? NOTHING), type),
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,

@@ -82,7 +82,7 @@ function wantedObject(
       ...marksOf(metadata, { ...owner, ...(type.manager && { manager: type.manager }) }, isElsewhere),
     },
   } as unknown as KubernetesObject);
-  return { type, namespace, name: metadata.name, digest: manifestDigest(object), isElsewhere, object };
+  return { type, namespace, name: metadata.name, digest: manifestDigest(object, type), isElsewhere, object };
 }
 
 /** What says whose an object is. */
