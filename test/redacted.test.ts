@@ -9,6 +9,8 @@ describe('the redaction of credentials', () => {
     ['https://u:s3cret@h/x?access_token=s3cret#s3cret is wrong', 'https://h/x?[redacted] is wrong'],
     ['git@h:x?token=s3cret', 'git@h:x?token=[redacted]'],
     ["'https://h/?s3cret': 'https://h/y?s3cret'", "'https://h/?[redacted]': 'https://h/y?[redacted]'"],
+    ['.data.pin: expected string, got &value.valueUnstructured{Value:1234}', '.data.pin: expected string'],
+    ['.data: expected map, got &{1234}', '.data: expected map'],
     ['is this a question? yes & no', 'is this a question? yes & no'],
     ['make CC=gcc --jobs=2', 'make CC=gcc --jobs=2'],
   ])('makes of %j %j', (text, expected) => {

@@ -6,6 +6,12 @@ export interface RefusalCause extends Cause {
   readonly reason: 'QuotaExceeded' | 'PodSecurity' | typeof FAILURE.refused | typeof FAILURE.overridden;
 }
 
+/**
+ * An applied object has a field that its type does not have, or one of another type. The server answers that with 500.
+ * Source: apimachinery, pkg/util/managedfields, `structuredMergeManager.Apply`.
+ */
+export const MALFORMED = /failed to create typed patch object \(.*?\): (?:errors:\s+)?(.*)/s;
+
 /** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
 export function causeOfRefusal(message: string, { namespace }: { readonly namespace: string }): RefusalCause {
   if (message.includes('exceeded quota') || message.includes('failed quota')) {
@@ -31,6 +37,9 @@ export function causeOfRefusal(message: string, { namespace }: { readonly namesp
       ],
     };
   }
+  const [, field] = MALFORMED.exec(message) ?? [];
+  if (field !== undefined)
+    return { reason: FAILURE.refused, message, advice: [`correct the controller that declares ${field}`] };
   return {
     reason: FAILURE.refused,
     message: message,

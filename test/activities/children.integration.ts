@@ -160,6 +160,28 @@ describe('declared objects on a real API server', () => {
     expect(await cluster.get({ type: SECRETS, namespace, name: 'key' })).toMatchObject({ data });
   });
 
+  it.each<readonly [string, ChildManifest]>([
+    [
+      '.spec.templat',
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'typo' }, spec: { templat: {} } },
+    ],
+    [
+      '.spec.replicas',
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'typo' }, spec: { replicas: '2' } },
+    ],
+    ['.data.port', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'typo' }, data: { port: 5432 } }],
+  ])('are refused for a field that the type does not have so: %s', async (field, manifest) => {
+    const owner = await anOwner();
+    const wanted = wantedOf([manifest], owner, TYPES);
+    const step = decideChildren({ wanted, there: [] }, 1);
+    if (step === undefined || !('verb' in step)) throw new Error('there is nothing to create');
+    const children = new ChildrenClient(cluster.client, owner);
+    const { refusal, children: after } = await children.perform(step, { wanted, there: [] }, Date.now);
+    expect(refusal?.classification).toBe('refused');
+    expect(after.refused?.message).toContain(field);
+    expect(after.refused?.advice[0]).toContain(field);
+  });
+
   it('are deleted once they are no longer declared', async () => {
     const owner = await anOwner();
     await converge(owner, [deployment('left'), service('left')]);

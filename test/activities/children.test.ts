@@ -66,6 +66,15 @@ describe('declared objects that the server refuses', () => {
     ]);
     expect(world.condition('Ready')?.['reason']).toBe('QuotaExceeded');
   });
+
+  it('for a field that the type does not have tell the field, though the server answers 500', async () => {
+    const message =
+      'failed to create typed patch object (shop/front; /v1, Kind=Service): .spec.prots: field not declared in schema';
+    const status = { kind: 'Status', code: 500, message };
+    const world = aWorld({ refuse: { status: 500, body: JSON.stringify(status) } });
+    expect((await world.run()).at(-1)).toBe('failed: refused');
+    expect(world.condition('Ready')?.['message']).toContain('.spec.prots');
+  });
 });
 
 /** Its ConfigMap has the version of the Secret that it refers to. */

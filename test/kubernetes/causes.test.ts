@@ -62,6 +62,16 @@ describe('the cause of an error', () => {
 });
 
 describe('the cause of a refusal', () => {
+  it('of a field that the type does not have asks the author to correct it', () => {
+    const field = '.spec.templat: field not declared in schema';
+    const words = `failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): ${field}`;
+    expect(causeOfRefusal(words, ABOUT)).toMatchObject({
+      reason: 'Refused',
+      message: words,
+      advice: [expect.stringContaining('.spec.templat')],
+    });
+  });
+
   it('by PodSecurity names the label of the namespace', () => {
     const cause = causeOfRefusal('pods "x" is forbidden: violates PodSecurity "restricted:latest": …', ABOUT);
     expect(cause.reason).toBe('PodSecurity');

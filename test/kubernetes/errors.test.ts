@@ -105,6 +105,15 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
       details: { name: 'POST', kind: 'pods', retryAfterSeconds: 2 },
     },
   ],
+  [
+    'an applied object with a field of another type, whatever the status',
+    'refused',
+    {
+      code: 500,
+      message:
+        'failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.templat: field not declared in schema',
+    },
+  ],
   ['a bad token', 'access-denied', { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }],
   [
     'a verb that no Role grants',
