@@ -169,6 +169,10 @@ describe('declared objects on a real API server', () => {
       '.spec.replicas',
       { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'typo' }, spec: { replicas: '2' } },
     ],
+    [
+      '.stringData.port',
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'typo' }, stringData: { port: 5432 } },
+    ],
     ['.data.port', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'typo' }, data: { port: 5432 } }],
   ])('are refused for a field that the type does not have so: %s', async (field, manifest) => {
     const owner = await anOwner();

@@ -2,7 +2,7 @@ import type { ChildManifest } from '../../../api/child.ts';
 import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
 import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
-import { fieldsOf, textOf } from '../../fields.ts';
+import { fieldsOf } from '../../fields.ts';
 import { manifestDigest } from './digest.ts';
 
 /** On each declared object: the UID of the resource that declares it. */
@@ -104,19 +104,16 @@ function ownerReferenceTo({ type, metadata: { name, uid } }: ChildOwner): OwnerR
   return { apiVersion: apiVersionOf(type), kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** Of a Secret, the server keeps `data` alone. */
+/** Of a Secret, the server keeps `data` alone. It refuses anything but text. */
 function withData(object: KubernetesObject): KubernetesObject {
   const { stringData, ...rest } = object;
   if (object.kind !== 'Secret' || stringData === undefined) return object;
-  const encoded = Object.entries(fieldsOf(stringData)).map(([name, text]) => [
-    name,
-    Buffer.from(textOf(text) ?? '').toString('base64'),
-  ]);
-  return {
-    ...rest,
-    metadata: object.metadata,
-    data: { ...fieldsOf(rest['data']), ...Object.fromEntries(encoded) },
-  };
+  const encoded: Record<string, string> = {};
+  for (const [name, text] of Object.entries(fieldsOf(stringData))) {
+    if (typeof text !== 'string') return object;
+    encoded[name] = Buffer.from(text).toString('base64');
+  }
+  return { ...rest, metadata: object.metadata, data: { ...fieldsOf(rest['data']), ...encoded } };
 }
 
 /** The key of the resource that an object belongs to; undefined: it is no declared object of this controller. */
