@@ -1,4 +1,3 @@
-import { StepError } from '../src/api/step-error.ts';
 import type { Kube } from '../src/api/kube.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Action } from '../src/contract/decision.ts';
@@ -65,7 +64,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
     mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
   };
   try {
-    const result = await asStep(() => its.run(running, step.data));
+    const result = await its.run(running, step.data);
     const { message, event } = typeof result === 'string' ? { message: result, event: undefined } : result;
     const { answer, changed } = last;
     return {
@@ -110,15 +109,4 @@ function actionOf(sentence: string): Action {
 /** The time that an attempt has. @param step default: `observe` */
 export function soon(superseded: AbortSignal, step: { readonly timeout?: string } = {}): AbortSignal {
   return AbortSignal.any([superseded, AbortSignal.timeout(runMaxMs(step))]);
-}
-
-/** What outside systems said has the same consequences as what the API server says. */
-export async function asStep<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StepError)) throw error;
-    const { classification, message, retryAfterMs, advice } = error;
-    throw new ApiError(message, { classification, retryAfterMs, advice });
-  }
 }

@@ -3,10 +3,8 @@ import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { truncate } from '../src/contract/text.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
-import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/note.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
@@ -20,6 +18,7 @@ import {
   type DefinedStep,
   type LiveReads,
   type LibraryStep,
+  type SeenResource,
 } from '../src/controllers/defined/observation.ts';
 import {
   isExternal,
@@ -29,6 +28,8 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
+import { ControllerError, isNever, neverCause, saying } from '../src/controllers/defined/failing.ts';
+import { isSaid } from '../src/controllers/defined/watched.ts';
 import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
 import type { LiveResource } from '../src/controllers/defined/definition.ts';
 import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
@@ -37,21 +38,22 @@ import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
-import { asStep, doStep, soon } from './authors-step.ts';
+import { doStep, soon } from './authors-step.ts';
 import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { Folded } from './folded.ts';
 import { changeOf } from './overridden.ts';
-import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
+import { ATTEMPTS_UNTOLD, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
 import { readOwned } from './owned.ts';
 import { readReferences } from './references.ts';
 import { readWatched } from './watched.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
 export function definedReconciler(
-  definition: AnyDefinition,
+  its: AnyDefinition,
   client: KubernetesClient,
 ): Reconciler<DefinedObservation, DefinedStep> {
+  const definition = saying(its);
   const kube = kubeOf(client);
   const type = definition.for as WatchedType;
   const isReadLess = Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all');
@@ -88,23 +90,43 @@ export function definedReconciler(
     if (view?.resource === undefined) return 'gone';
     const { resource } = view;
     if (!isObserved(view, resource, definition)) return { view, owned, live: {} };
-    const referred = await readReferences(client, definition, resource);
     const there = shown === undefined || shown === 'gone' ? undefined : shown.there;
-    const its = there?.filter(({ ownerUid }) => ownerUid === ref.uid);
-    const declared = await readChildren(resource, referred?.objects, its);
-    const seen = { view, owned, referred };
-    const live = { ...(declared && { declared }) };
-    const signal = soon(superseded);
-    const references = referred?.objects ?? [];
-    const facts = { ...UNBOUND, resource, references, signal, kube: authorsKube({ client, signal }) };
+    let seen: SeenResource = { view, owned, live: {} };
     try {
-      const observed = await asStep(async () => (await definition.observe?.(facts)) as unknown);
+      const referred = await readReferences(client, definition, resource);
+      const references = referred?.objects ?? [];
+      seen = { ...seen, referred };
+      const declared = await readChildren(
+        resource,
+        references,
+        there?.filter(({ ownerUid }) => ownerUid === ref.uid),
+      );
+      const live = { ...(declared && { declared }) };
+      seen = { ...seen, live };
+      const signal = soon(superseded);
+      const facts = { ...UNBOUND, resource, references, signal, kube: authorsKube({ client, signal }) };
+      const observed: unknown = await definition.observe?.(facts);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
-      if (superseded.aborted || !isNewsOf(error, OBSERVE_FAILED, { view, attempt })) throw error;
-      const unobserved = { ...causeOfFailure(error, ref), reason: OBSERVE_FAILED };
-      return { ...seen, live: { ...live, unobserved } };
+      if (superseded.aborted) throw error;
+      return {
+        ...seen,
+        live: { ...seen.live, ...unlessSaid(error, OBSERVE_FAILED, { view, attempt, ref }) },
+      };
     }
+  }
+
+  /** What was remembered says first what has failed. @throws the error where it says so already, or cannot, or may go away */
+  function unlessSaid(
+    error: unknown,
+    reason: string,
+    { view, attempt, ref }: { view: DefinedView; attempt: number | undefined; ref: ResourceRef },
+  ): Pick<LiveReads, 'never' | 'unobserved'> {
+    if (isNever(error)) return { never: neverCause(error) };
+    const cause =
+      error instanceof ControllerError ? error.asCause : { ...causeOfFailure(error, ref), reason };
+    if (!isNewsOf(error, cause.reason, { view, attempt })) throw error;
+    return { unobserved: cause };
   }
 
   async function confirm(
@@ -189,7 +211,10 @@ export function definedReconciler(
 
   /** What the author observes outside is observed anew. */
   function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
-    if (before === 'gone' || before.live === undefined || definition.observe !== undefined) return undefined;
+    if (before === 'gone' || before.live === undefined) return undefined;
+    // What has failed for good is not tried once more.
+    const isAskedAgain = definition.observe !== undefined || before.live.unobserved !== undefined;
+    if (isAskedAgain && before.live.never === undefined) return undefined;
     const view = definedView(definition, written);
     return view && { ...before, view };
   }
@@ -229,17 +254,17 @@ export function definedReconciler(
       });
     } catch (error) {
       if (isGoneBy(error, context.ref)) return { observation: 'gone', did: [] };
-      // What was remembered says it first, unless it does already: then the attempt fails with it.
-      if (live === undefined || !isTelling(view)) throw error;
-      const saying = (refused: Cause) => ({
-        observation: { ...observation, live: { ...live, refused } },
+      const after = (more: LiveReads) => ({
+        observation: { ...observation, live: { ...live, ...more } },
         did: [],
       });
-      if (isOf(error, 'refused', 'access-denied'))
-        return { ...saying(causeOfFailure(error, context.ref)), refusal: error };
-      const { attempt } = context;
-      if (error instanceof ApiError || !isNewsOf(error, STEP_FAILED, { view, attempt })) throw error;
-      return saying({ ...causeOfFailure(error, context.ref), reason: STEP_FAILED });
+      // What was remembered says it first, unless it does already: then the attempt fails with it.
+      if (isOf(error, 'refused', 'access-denied') && live !== undefined && isTelling(view))
+        return { ...after({ refused: causeOfFailure(error, context.ref) }), refusal: error };
+      if (error instanceof ApiError || (live === undefined && !isNever(error))) throw error;
+      const { attempt, ref } = context;
+      const { never, unobserved: refused } = unlessSaid(error, STEP_FAILED, { view, attempt, ref });
+      return after(never ? { never } : { ...(refused && { refused }) });
     }
   }
 
@@ -248,14 +273,10 @@ export function definedReconciler(
     return isOf(error, 'not-found') && error.details?.name === name && error.details.kind === type.plural;
   }
 
+  /** @throws the error itself where it is neither of the API server nor of an outside system */
   function causeOfFailure(error: unknown, { namespace, name }: ResourceRef): Cause {
-    const about = { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace };
-    if (error instanceof ApiError) return causeOfError(error, about);
-    const message = truncate(error instanceof Error ? error.message : String(error), MESSAGE_MAX);
-    const advice = [
-      `correct the controller ${definition.name}: its code has failed; the log of the operator shows where`,
-    ];
-    return { reason: STEP_FAILED, message, advice };
+    if (!(error instanceof ApiError)) throw error;
+    return causeOfError(error, { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace });
   }
 }
 
@@ -263,10 +284,6 @@ export function definedReconciler(
 const OBSERVE_FAILED = 'ObserveFailed';
 /** The code of a step has a bug. */
 const STEP_FAILED = 'StepFailed';
-/** What goes away by itself within so many attempts changes no status. */
-const ATTEMPTS_UNTOLD = 2;
-/** How much of the message of a bug a condition holds. */
-const MESSAGE_MAX = 500;
 
 /** Whether the status has to say that the author's code has failed, before the attempt fails. */
 function isNewsOf(
@@ -274,13 +291,9 @@ function isNewsOf(
   code: string,
   { view, attempt = 1 }: { view: DefinedView; attempt?: number | undefined },
 ): boolean {
-  if (error instanceof OutsideNotAsked || isOf(error, 'retry-after') || isTold(view, code)) return false;
+  if (!isTelling(view) || isOf(error, 'retry-after') || isSaid(view, code)) return false;
+  if (error instanceof ControllerError && !error.mayPass) return true;
   return isOf(error, 'refused', 'access-denied') || attempt > ATTEMPTS_UNTOLD;
-}
-
-function isTold({ conditions, generation, observedGeneration }: DefinedView, code: string): boolean {
-  const isSaid = conditions.some(({ type, reason }) => type === 'Ready' && reason === code);
-  return isSaid && observedGeneration === generation;
 }
 
 /** Whether there is a place that says why a step has failed. */

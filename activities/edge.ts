@@ -13,10 +13,11 @@ import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { shortened } from '../src/contract/text.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
+import { ControllerError } from '../src/controllers/defined/failing.ts';
 import { causeOfError, type WriteTarget } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
-import { PartlyDone } from './reconciler.ts';
-import { recordFailure, type Recorder, type Regarding } from './events.ts';
+import { ATTEMPTS_UNTOLD, PartlyDone } from './reconciler.ts';
+import { recordCause, recordFailure, type Recorder, type Regarding } from './events.ts';
 
 /** What each line of the log says of the run that it is about. */
 export function runFields(ref: ResourceRef): object {
@@ -51,6 +52,7 @@ export async function atTheEdge(
   step: (log: Logger) => Promise<StepReport>,
 ): Promise<StepReport> {
   const runLog = log.child(runFields(ref));
+  const about = { ref, regarding, log: runLog };
   try {
     const result = await step(runLog);
     logEnd(runLog, result);
@@ -59,10 +61,15 @@ export async function atTheEdge(
     const failure = error instanceof PartlyDone ? error.cause : error;
     const did = error instanceof PartlyDone ? error.did : [];
     runLog.warn({ err: failure }, 'the step failed and will be retried');
+    if (failure instanceof ControllerError) {
+      if (!failure.mayPass || activityInfo().attempt > ATTEMPTS_UNTOLD)
+        recordCause(recorder, about, failure.asCause);
+      throw asControllerFailure(failure);
+    }
     // Other errors are our own: Temporal retries them.
     if (!(failure instanceof ApiError)) throw asSmall(failure);
     const cause = causeOfError(failure, aboutOf(ref, regarding));
-    recordFailure(recorder, { ref, regarding, log: runLog }, failure, cause);
+    recordFailure(recorder, about, failure, cause);
     throw asFailure(failure, { attempt: activityInfo().attempt, did, cause });
   }
 }
@@ -91,7 +98,7 @@ function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): WriteTa
 
 export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt): ApplicationFailure {
   const { classification } = error;
-  const failed = failedBy(error, cause);
+  const failed = failedBy(error.message, cause);
   switch (classification) {
     case 'retry-after':
       // Not retried by Temporal: the run waits for exactly that long, which no change shortens.
@@ -122,6 +129,10 @@ export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt
   }
 }
 
+function asControllerFailure({ asCause, message: said }: ControllerError): ApplicationFailure {
+  return withoutStack({ type: FAILURE.controllerFailed, ...failedBy(said, asCause) });
+}
+
 /** What history and the commands read of a failure. */
 interface Failed {
   readonly message: string;
@@ -132,7 +143,7 @@ interface Failed {
 const MESSAGE_MAX_BYTES = 2_300;
 const ADVICE_MAX_BYTES = 1_000;
 
-function failedBy({ message: said }: ApiError, { reason, message, advice }: Cause): Failed {
+function failedBy(said: string, { reason, message, advice }: Cause): Failed {
   const words = said.endsWith(message) ? said : message;
   const messageFrom = words.length - message.length;
   return {

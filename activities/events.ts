@@ -243,14 +243,18 @@ class BackgroundRecorder implements EventRecorder {
   }
 }
 
+interface About {
+  readonly ref: ResourceRef;
+  readonly regarding: Regarding;
+  readonly log: Logger;
+}
+
 /** Records an Event on the resource for a failure that somebody has to fix; any other failure passes by itself. */
-export function recordFailure(
-  recorder: Recorder,
-  { ref, regarding, log }: { readonly ref: ResourceRef; readonly regarding: Regarding; readonly log: Logger },
-  error: ApiError,
-  cause: Cause,
-): void {
-  if (!NEEDS_A_PERSON.has(error.classification)) return;
+export function recordFailure(recorder: Recorder, about: About, error: ApiError, cause: Cause): void {
+  if (NEEDS_A_PERSON.has(error.classification)) recordCause(recorder, about, cause);
+}
+
+export function recordCause(recorder: Recorder, { ref, regarding, log }: About, cause: Cause): void {
   const message = `${displayName(ref)}: ${cause.message}`;
   recorder.record(ref, regarding, warning({ ...cause, message: message }, 'Reconcile'), log);
 }

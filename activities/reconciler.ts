@@ -94,6 +94,9 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   rehearse?(step: S, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
 }
 
+/** What goes away by itself within so many attempts changes no status, and is no Event. */
+export const ATTEMPTS_UNTOLD = 2;
+
 /** The error of a step that had done something before. What it did must not be lost. */
 export class PartlyDone extends ApiError {
   override readonly name = 'PartlyDone';

@@ -207,5 +207,6 @@ function thrownOf(error: unknown): Thrown {
 /** The exploration itself decides when a system is away: what a fake throws is so until something changes. */
 function errorOf({ name, message, classification, ...more }: Thrown): Error {
   if (classification === undefined) return Object.assign(new Error(message), more, { name });
-  return new StepError(classification === 'access-denied' ? classification : 'refused', message);
+  const isKept = classification === 'access-denied' || classification === 'never';
+  return new StepError(isKept ? classification : 'refused', message);
 }

@@ -6,12 +6,15 @@ import type { Advice } from '../contract/cause.ts';
  * - `refused`: it stays so until somebody changes something. Tried again after 5 to 45 s.
  * - `access-denied`: a credential or a right is missing. Likewise.
  * - `unavailable`: nobody knows whether it was done. Tried again after 0.5 to 30 s.
+ * - `never`: it will not work as long as the resource is as it is. Not tried again until the resource, or what it owns or refers to,
+ *   changes: `Stalled` is `True`, with the reason `PermanentFailure`.
  * - `retry-after`: the system says when to come back. Fewer than 1 s count as 1 s, more than 5 min as 5 min.
  */
-export type StepErrorClass = 'refused' | 'access-denied' | 'unavailable' | 'retry-after';
+export type StepErrorClass = 'refused' | 'access-denied' | 'unavailable' | 'retry-after' | 'never';
 
 /**
- * Thrown by `run` and `observe`. Any other error counts as a bug of the controller: it is tried again, with backoff.
+ * Thrown by `run` and `observe`; `never` by any function of a controller. Any other error counts as a mistake of the controller: the
+ * status, an Event, the history and `why` name the function, and it is tried again, with backoff.
  *
  * @example
  * throw new StepError('retry-after', 'the store limits requests', { retryAfterMs: 30_000 });

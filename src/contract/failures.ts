@@ -20,6 +20,8 @@ export const FAILURE = {
   overridden: 'Overridden',
   /** The API itself is away: a CRD or an API group is missing. */
   apiMissing: 'ApiMissing',
+  /** A function of the controller has thrown what is no StepError: somebody must correct it. */
+  controllerFailed: 'ControllerFailed',
   /** The worker is one of another cluster than the run: one of its own takes the next attempt, or the one after. */
   otherCluster: 'OtherCluster',
 } as const;

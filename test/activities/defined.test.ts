@@ -231,7 +231,7 @@ describe('an error of an outside system', () => {
     if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
     expect(decision.status.conditions).toContainEqual(expect.objectContaining({ reason: 'StepFailed' }));
     becomes({}, {}, decision.status);
-    await expect(act()).rejects.toThrow(TypeError);
+    await expect(act()).rejects.toThrow('run of step act of controller bucket has failed: x is undefined');
   });
 
   it('that says when to come back is waited for', async () => {
@@ -239,8 +239,12 @@ describe('an error of an outside system', () => {
     expect(error).toMatchObject({ classification: 'retry-after', retryAfterMs: 7_000 });
   });
 
-  it('of any other kind stays what it is: a bug', async () => {
-    expect(await thrown(new TypeError('x is undefined'))).toBeInstanceOf(TypeError);
+  it('of any other kind is a mistake, which names the function and the controller', async () => {
+    const cause = new TypeError('x is undefined');
+    expect(await thrown(cause)).toMatchObject({
+      message: 'observe of controller bucket has failed: x is undefined',
+      cause,
+    });
   });
 });
 

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { asFailure, atTheEdge } from '../../activities/edge.ts';
+import { ControllerError } from '../../src/controllers/defined/failing.ts';
 import { PartlyDone } from '../../activities/reconciler.ts';
 import {
   converged,
@@ -159,7 +160,7 @@ describe('how a step ended', () => {
     return { ...ended, bindings, events, lines: recording.lines };
   }
   const ending = (next: NextInHistory, did: Action[]) => atItsEnd(() => Promise.resolve({ did, next }));
-  const failing = (error: Error) => atItsEnd(() => Promise.reject(error));
+  const failing = (error: Error, attempt = 1) => atItsEnd(() => Promise.reject(error), attempt);
 
   it.each<[level: string, message: string, next: NextInHistory, did: Action[]]>([
     ['info', 'up to date', converged('up to date'), []],
@@ -217,6 +218,25 @@ describe('how a step ended', () => {
       REGARDING,
       { reason: 'QuotaExceeded', note: expect.stringMatching(/^shop\/web: exceeded quota; raise the quota/) },
     ]);
+  });
+
+  it('is a mistake of a controller, with its cause, and an Event once it has lasted or cannot pass', async () => {
+    const thrown = (asks: boolean) =>
+      new ControllerError('bucket', { reason: 'ObserveFailed', what: 'observe', asks }, new Error('no'));
+    const message = 'observe of controller bucket has failed: no';
+    const { error, events } = await failing(thrown(false));
+    expect(error).toMatchObject({
+      type: 'ControllerFailed',
+      message,
+      details: [{ reason: 'ObserveFailed', messageFrom: 0 }],
+    });
+
+    expect(events).toMatchObject([
+      REGARDING,
+      { type: 'Warning', reason: 'ObserveFailed', note: expect.stringContaining(message) },
+    ]);
+    expect((await failing(thrown(true))).events).toEqual([]);
+    expect((await failing(thrown(true), 3)).events).toHaveLength(2);
   });
 
   it('is an error of our own as it is, which Temporal retries', async () => {

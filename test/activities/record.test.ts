@@ -70,12 +70,15 @@ describe('next.record', () => {
     const again = world({ ...lease, decide: (_, next) => next.record(CHOSEN, { address: '10.0.0.1' }) });
     expect(await again.run()).toEqual([
       'updateStatus',
+      'updateStatus',
       'observe',
-      `failed: controller lease records what the status says already: ${CHOSEN}`,
+      `failed: decide of controller lease has failed: controller lease records what the status says already: ${CHOSEN}`,
     ]);
     const losing = world({ ...lease, status: () => ({ note: 'leased' }) });
     expect(await losing.run()).toEqual([
-      'failed: controller lease records address, but its status does not return that',
+      'updateStatus',
+      'observe',
+      'failed: decide of controller lease has failed: controller lease records address, but its status does not return that',
     ]);
   });
 

@@ -1,3 +1,5 @@
+import { PassedOn } from '../../src/controllers/defined/failing.ts';
+
 /** Something that may happen next. */
 export interface Transition {
   /** In words, for a trace. */
@@ -19,7 +21,7 @@ export interface System {
 }
 
 /** A rule is broken. */
-export class Violation extends Error {
+export class Violation extends PassedOn {
   override readonly name = 'Violation';
 }
 

@@ -1,7 +1,8 @@
+import { PassedOn } from './failing.ts';
 import { stepsOf, type AnyDefinition, type AnySteps } from './definition.ts';
 
 /** A plan must not ask an outside system. */
-export class OutsideNotAsked extends Error {
+export class OutsideNotAsked extends PassedOn {
   override readonly name = 'OutsideNotAsked';
 }
 

@@ -17,6 +17,7 @@ import {
   UNBOUND,
   type AnyDefinition,
 } from './definition.ts';
+import { saying } from './failing.ts';
 import {
   LIBRARY_STEPS,
   type DefinedObservation,
@@ -37,7 +38,7 @@ import { referencePermissions, referencesView, referredTypes, watchedReferences 
 import { definedView, isViewed, liveResourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { isSettled, isStalled } from './watched.ts';
+import { isFailedForGood, isSettled, isStalled } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
@@ -50,7 +51,8 @@ export type DefinedController = Controller<
 >;
 
 /** The pure half of a controller that an author has defined. */
-export function definedController(definition: AnyDefinition): DefinedController {
+export function definedController(its: AnyDefinition): DefinedController {
+  const definition = saying(its);
   const { finalizer } = definition;
   const isRemembering = remembers(definition);
   const refers = referredTypes(definition).length > 0;
@@ -84,7 +86,7 @@ export function definedController(definition: AnyDefinition): DefinedController 
         : [
             ...childrenNews(definition, observation),
             ...(observation.referred === undefined ? [] : [`refers to ${observation.referred.digest}`]),
-            ...(definition.observe === undefined ? [] : ownedNews(definition, observation)),
+            ...(isDecidedFrom(definition, observation.view) ? [] : ownedNews(definition, observation)),
             ...viewNews(definition, observation),
           ],
     decide: (...asked) => decideDefined(definition, ...asked),
@@ -110,6 +112,11 @@ export function definedController(definition: AnyDefinition): DefinedController 
       ...(definition.permissions ?? []),
     ],
   };
+}
+
+/** Whether the watcher decides from what it shows, so that a decision says what is new. */
+function isDecidedFrom(definition: AnyDefinition, view: DefinedView): boolean {
+  return definition.observe === undefined && !isFailedForGood(view);
 }
 
 /** Whether the library has a place to remember what was done: the status, or an annotation. */

@@ -6,6 +6,7 @@ import type { Circumstances } from '../../contract/control.ts';
 import { converged, isStep, stalled, waitFor, warning, type Rest } from '../../contract/decision.ts';
 import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
 import { isExternal, isHeld, nextOf, restFor, stepFor, type AnyDefinition } from './definition.ts';
+import { ControllerError, isNever, neverCause, PassedOn } from './failing.ts';
 import { invalidSpecCause, type ReportedRest } from './findings.ts';
 import {
   isLibraryStep,
@@ -20,7 +21,7 @@ import { ownedTypes } from './owned.ts';
 import { referredTypes } from './references.ts';
 import { contextOf, isSameIn, reportStep, statusPatch, type Situation } from './reporting.ts';
 import type { DefinedView } from './view.ts';
-import { decideStated, decideWatched, isSettled, isStalled } from './watched.ts';
+import { decideStated, decideWatched, isFailedForGood, isSaid, isSettled, isStalled } from './watched.ts';
 
 /** The attempts of `observe` fail once the status says so, and then Temporal's backoff counts. This is for what comes between. */
 const OBSERVE_AGAIN_MS = 5_000;
@@ -38,7 +39,38 @@ export function decideDefined(
     return converged('the resource is being deleted');
   const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
   const at = situationIn(definition, observation, { nowMs, unknownForMs });
-  return at === undefined ? decideWatched(definition, observation, nowMs) : new Deciding(at).decide();
+  if (at === undefined) return decideWatched(definition, observation, nowMs);
+  const isLive = observation.live !== undefined;
+  // The watch does not show what has failed. The run that is open goes on once something changes.
+  if (!isLive && isFailedForGood(view) && !view.isBeingDeleted) return decideStated(view);
+  return decidedIn(at);
+}
+
+function decidedIn(at: Situation): DefinedDecision {
+  try {
+    return new Deciding(at).decide();
+  } catch (error) {
+    const { reads, definition } = at;
+    if (error instanceof PassedOn) throw error;
+    if (isNever(error))
+      return new Deciding({ ...at, reads: { ...reads, never: neverCause(error) } }).decide();
+    const failure =
+      error instanceof ControllerError
+        ? error
+        : new ControllerError(definition.name, { reason: 'DecideFailed', what: 'decide' }, error);
+    const report = failureReport(at, failure);
+    if (report !== undefined) return report;
+    // On the watch, the run says it.
+    if (at.seen.live === undefined) return { do: 'observe', because: failure.message };
+    throw failure;
+  }
+}
+
+/** What was remembered says it first, unless it does already: then the attempt fails with it. */
+function failureReport(at: Situation, { asCause }: ControllerError): LibraryStep | undefined {
+  if (isSaid(at.view, asCause.reason)) return undefined;
+  const reads = { ...at.reads, unobserved: asCause };
+  return reportStep({ ...at, reads }, unobservedRest(asCause));
 }
 
 /** What is to be remembered while a person holds the next step. */
@@ -50,7 +82,7 @@ export function statusStepOf(
   if (observation === 'gone') return undefined;
   const at = situationIn(definition, observation, { nowMs, unknownForMs: 0 });
   if (at === undefined) return undefined;
-  const next = new Deciding(at).decide();
+  const next = decidedIn(at);
   if (!isStep(next) || isLibraryStep(next)) return undefined;
   return reportStep(at, announced(next.do, next.because));
 }
@@ -109,6 +141,8 @@ class Deciding {
     const { view, resource, reads } = this.#at;
     if (resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(this.#invalidRest(resource.invalid));
+    if (reads.never !== undefined)
+      return this.#rest(stalled(reads.never, { event: warning(reads.never, 'Reconcile') }));
     if (reads.unobserved !== undefined) return this.#rest(unobservedRest(reads.unobserved));
     return this.#decideChildren();
   }
@@ -275,7 +309,7 @@ function isThere(observed: unknown): boolean {
 }
 
 function unobservedRest(cause: Cause): Rest {
-  return waitFor('observe to succeed', OBSERVE_AGAIN_MS, cause);
+  return waitFor('the controller to succeed', OBSERVE_AGAIN_MS, cause);
 }
 
 /** What the status says before a step is done. */

@@ -36,8 +36,10 @@ export interface LiveReads {
   readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
-  /** Why `observe` has failed. */
+  /** Why it could not be found out what a decision is made from. */
   readonly unobserved?: Cause;
+  /** Why trying again does not help, as a function of the controller has said. */
+  readonly never?: Cause;
 }
 
 /** Undefined: nobody knows, or no objects are declared. */

@@ -73,7 +73,7 @@ export function statusPatch(
 ): StatusPatch | undefined {
   const { view, resource, reads, nowMs } = at;
   const { generation, status: before = {} } = view;
-  const isKnown = reads.unobserved === undefined && resource.invalid === undefined;
+  const isKnown = (reads.unobserved ?? reads.never ?? resource.invalid) === undefined;
   const conditions = conditionsAfter(view.conditions, found(at, reported), {
     generation,
     now: rfc3339(nowMs),
@@ -116,7 +116,8 @@ function mergePatch(before: Fields, after: Fields): Fields {
 }
 
 function inWords(reported: ReportedRest): string {
-  return 'for' in reported ? waitingFor(reported.for) : reasonOf(reported);
+  if (!('for' in reported)) return reasonOf(reported);
+  return reported.cause?.message ?? waitingFor(reported.for);
 }
 
 /** Whether a step follows. */

@@ -3,6 +3,7 @@ import { converged, isConverged, isStep, stalled } from '../../contract/decision
 import type { Condition } from '../condition.ts';
 import { decideChildren, type ChildrenSeen } from './children/decide.ts';
 import type { AnyDefinition } from './definition.ts';
+import { PERMANENT_FAILURE } from './failing.ts';
 import { inputsDigest, observedAgainMs } from './inputs.ts';
 import { childrenIn, type DefinedDecision, type SeenResource } from './observation.ts';
 import type { DefinedView } from './view.ts';
@@ -62,6 +63,22 @@ export function isSettled({
 }: DefinedView): boolean {
   const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
   return isReady && generation - observedGeneration <= (isBeingDeleted ? 1 : 0);
+}
+
+/** Whether the status says of this generation that it is not Ready, and that reason. */
+export function isSaid({ conditions, generation, observedGeneration }: DefinedView, code: string): boolean {
+  const isThere = conditions.some(
+    ({ type, status, reason }) => type === 'Ready' && status === 'False' && reason === code,
+  );
+  return isThere && observedGeneration === generation;
+}
+
+/** Trying again does not help until something changes, as the status says of this generation. */
+export function isFailedForGood(view: DefinedView): boolean {
+  return (
+    isStalled(view) &&
+    view.conditions.some(({ type, reason }) => type === 'Stalled' && reason === PERMANENT_FAILURE)
+  );
 }
 
 /** A person has to act, as the status says of this generation. */

@@ -10,6 +10,7 @@ import {
 } from '../../../contract/controller.ts';
 import { MANAGED_BY } from '../../kinds.ts';
 import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
+import { errorOf } from '../failing.ts';
 import { referredTypes } from '../references.ts';
 import type { LiveResource } from '../definition.ts';
 import { childView, type ChildView } from './view.ts';
@@ -56,13 +57,25 @@ export function declaredBy(
   if (definition.children === undefined || resource.invalid !== undefined) return undefined;
   const answer: Children = definition.children({ ...UNBOUND, resource, references }, nextOf(definition));
   if (isOutcome(answer)) return { outcome: answer };
+  try {
+    return { wanted: wantedFrom(definition, resource, answer) };
+  } catch (error) {
+    throw errorOf(definition.name, { reason: 'ChildrenFailed', what: 'children' }, error);
+  }
+}
+
+function wantedFrom(
+  definition: AnyDefinition,
+  resource: LiveResource,
+  answer: readonly ChildManifest[],
+): readonly WantedObject[] {
   const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
   const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);
   if (elsewhere !== undefined && definition.finalizer === undefined)
     throw new Error(
       `children declares ${elsewhere.type.kind} ${elsewhere.name} outside of the namespace of its resource, so the controller needs a finalizer`,
     );
-  return { wanted };
+  return wanted;
 }
 
 function isOutcome(answer: Children): answer is Decision {
