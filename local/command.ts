@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';
 import { answersYes } from '../src/ask/change/confirm.ts';
+import { manifestsIn } from '../src/ask/plan/manifests.ts';
 import type { Config } from '../src/config/config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import type { DevRequest } from '../src/local-stack.ts';
@@ -9,7 +10,7 @@ import { definitionsOf } from '../src/program/generate/definition.ts';
 import { chosenControllers } from '../src/program/program.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
 import { applyCustomResources } from './custom-resources.ts';
-import { manifestsIn, type Manifest } from './manifests.ts';
+import type { Manifest } from './manifests.ts';
 import {
   howToRemoveSamples,
   nextSteps,
@@ -109,7 +110,7 @@ interface Definitions {
 }
 
 async function applyDefinitions({ cluster, definitions, signal }: Definitions): Promise<void> {
-  const applied = await applyCustomResources(cluster, definitions, signal);
+  const applied = await applyCustomResources(cluster, definitions, { signal, say });
   const names = definitions.map(({ metadata }) => metadata.name).join(', ');
   if (applied === 'applied') say(`applied the custom resource definitions ${names}`);
   else say(`the custom resource definitions ${names} already exist; you are not allowed to apply them`);
@@ -153,7 +154,7 @@ async function applyChangedDefinitions({ cluster, mainModule, signal }: Changed)
   const { outcome, output } = await outputOf(process.execPath, args);
   try {
     if (outcome !== 'succeeded') throw new Error(`the kinds cannot be read: ${output}`);
-    await applyCustomResources(cluster, manifestsIn(output), signal);
+    await applyCustomResources(cluster, manifestsIn(output, 'generate --crds'), { signal, say });
   } catch (error) {
     if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
   }

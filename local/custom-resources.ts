@@ -4,6 +4,7 @@ import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { Definition } from '../src/program/generate/definition.ts';
 import { applyManifest, apiResources, type Manifest } from './manifests.ts';
+import { sayOverwritten } from './samples.ts';
 
 const FIELD_MANAGER = 'durable-operator-crds';
 const WITHIN_MS = 60_000;
@@ -17,6 +18,11 @@ export class CustomResourcesMissing extends Error {
 /** `there already`: this user is not allowed to apply them, but somebody else has. */
 export type CustomResources = 'applied' | 'there already';
 
+interface Applying {
+  readonly signal?: AbortSignal;
+  readonly say?: (line: string) => void;
+}
+
 /**
  * Applies the CustomResourceDefinitions, and waits until the API server serves their resources. Safe to repeat.
  *
@@ -25,10 +31,11 @@ export type CustomResources = 'applied' | 'there already';
 export async function applyCustomResources(
   cluster: KubernetesClient,
   manifests: readonly Manifest[],
-  signal?: AbortSignal,
+  { signal, say = () => undefined }: Applying = {},
 ): Promise<CustomResources> {
   try {
-    for (const manifest of manifests) await applyManifest(cluster, manifest, FIELD_MANAGER);
+    for (const manifest of manifests)
+      sayOverwritten(await applyManifest(cluster, manifest, FIELD_MANAGER), say);
   } catch (error) {
     if (!(error instanceof ApiError && error.classification === 'access-denied')) throw error;
     for (const manifest of manifests) await requireServed(cluster, manifest, error);

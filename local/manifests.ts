@@ -1,16 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { extname, join } from 'node:path';
 import { z } from 'zod';
+import { manifestsIn } from '../src/ask/plan/manifests.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { isOf } from '../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
-
-const Manifest = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-});
 
 /** A Kubernetes object as a file describes it. */
 export interface Manifest {
@@ -25,19 +20,26 @@ export interface AppliedManifest {
   readonly type: PathType;
   readonly manifest: Manifest;
   readonly object: KubernetesObject;
+  /** In the server's words: the fields of others that it has changed. */
+  readonly overwrote?: string;
   /** By the clock of `performance`. */
   readonly appliedAtMs: number;
 }
 
-/** Every object in the folder's YAML files; CustomResourceDefinitions and Namespaces come first. */
-export async function readManifests(folder: string): Promise<Manifest[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort();
-  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
-  return texts.flatMap(manifestsIn).sort((a, b) => rank(a) - rank(b));
-}
+/** As of `kubectl apply -f`. */
+const EXTENSIONS: readonly string[] = ['.yaml', '.yml', '.json'];
 
-export function manifestsIn(yaml: string): Manifest[] {
-  return parseAllDocuments(yaml).map((document) => Manifest.parse(document.toJS()));
+/**
+ * Every object in the folder's files, as `kubectl apply -f` takes them; CustomResourceDefinitions and Namespaces come first.
+ *
+ * @throws AskProblem that names a file with something else
+ */
+export async function readManifests(folder: string): Promise<Manifest[]> {
+  const files = (await readdir(folder)).filter((file) => EXTENSIONS.includes(extname(file))).sort();
+  const manifests = await Promise.all(
+    files.map(async (file) => manifestsIn(await readFile(join(folder, file), 'utf8'), join(folder, file))),
+  );
+  return manifests.flat().sort((a, b) => rank(a) - rank(b));
 }
 
 const FIRST_KINDS = ['CustomResourceDefinition', 'Namespace'];
@@ -48,47 +50,60 @@ function rank({ kind }: Manifest): number {
 }
 
 /**
- * Creates or changes the object by server-side apply. Safe to repeat; it takes no field from anybody else.
+ * Creates or changes the object by server-side apply. Safe to repeat. What others have changed of these fields is changed back.
+ * The namespace is `default` where the manifest names none.
  *
  * @throws ApiError
  */
 export async function applyManifest(
   client: KubernetesClient,
-  manifest: Manifest,
+  given: Manifest,
   fieldManager: string,
 ): Promise<AppliedManifest> {
-  const type = await typeOf(client, manifest);
-  const { name, namespace } = manifest.metadata;
+  const type = await typeOf(client, given);
+  const { name, namespace = 'default' } = given.metadata;
+  const place = { name, namespace: type.namespaced ? namespace : undefined };
+  const manifest = { ...given, metadata: { ...given.metadata, ...place } };
   const appliedAtMs = performance.now();
-  const object = await client.request<KubernetesObject>({
-    method: 'PATCH',
-    path: resourcePath(type, { name, namespace }),
-    query: { fieldManager },
-    body: manifest,
-    contentType: 'application/apply-patch+yaml',
-  });
-  return { type, manifest, object, appliedAtMs };
+  const apply = (force: boolean) =>
+    client.request<KubernetesObject>({
+      method: 'PATCH',
+      path: resourcePath(type, place),
+      query: { fieldManager, ...(force && { force }) },
+      body: manifest,
+      contentType: 'application/apply-patch+yaml',
+    });
+  const applied = { type, manifest, appliedAtMs };
+  try {
+    return { ...applied, object: await apply(false) };
+  } catch (error) {
+    if (!isOf(error, 'conflict')) throw error;
+    return { ...applied, object: await apply(true), overwrote: error.words };
+  }
 }
+
+type ManifestType = PathType & { readonly namespaced: boolean };
 
 /** A manifest does not name the plural of its kind, so discovery is asked. */
 export async function typeOf(
   client: KubernetesClient,
   { apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>,
-): Promise<PathType> {
+): Promise<ManifestType> {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const resources = await apiResources(client, { group, version });
   const found = resources.find((resource) => resource.kind === kind && !resource.name.includes('/'));
   if (found === undefined) throw new Error(`the API server does not know ${apiVersion} ${kind}`);
-  return { group, version, plural: found.name };
+  return { group, version, plural: found.name, namespaced: found.namespaced };
 }
 
-const ApiResources = z.object({ resources: z.array(z.object({ name: z.string(), kind: z.string() })) });
+const ApiResource = z.object({ name: z.string(), kind: z.string(), namespaced: z.boolean() });
+const ApiResources = z.object({ resources: z.array(ApiResource) });
 
 /** The resources of a version of an API group. @throws ApiError: `api-missing` if there is none */
 export async function apiResources(
   client: KubernetesClient,
   { group, version }: Omit<PathType, 'plural'>,
-): Promise<{ name: string; kind: string }[]> {
+): Promise<z.infer<typeof ApiResource>[]> {
   const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   return ApiResources.parse(await client.request({ method: 'GET', path })).resources;
 }

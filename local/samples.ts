@@ -41,13 +41,20 @@ export async function runSamples(run: SampleRun): Promise<string | undefined> {
   const applied: AppliedManifest[] = [];
   if (run.folder === undefined) return undefined;
   for (const manifest of await readManifests(run.folder)) {
-    applied.push(await applyManifest(run.cluster, manifest, FIELD_MANAGER));
+    const sample = await applyManifest(run.cluster, manifest, FIELD_MANAGER);
+    sayOverwritten(sample, run.say);
+    applied.push(sample);
   }
   run.say(`applied ${applied.map(({ manifest }) => sampleName(manifest)).join(', ')} (${run.folder})`);
   const awaited = awaitedSamples(applied, run.controllers);
   await untilConverged(awaited, run);
   const [first] = awaited;
   return first && nameForPeople(first.sample.manifest);
+}
+
+/** Somebody else has changed these fields, such as by `kubectl edit`. */
+export function sayOverwritten({ manifest, overwrote }: AppliedManifest, say: (line: string) => void): void {
+  if (overwrote !== undefined) say(`${sampleName(manifest)} is again as its file has it: ${overwrote}`);
 }
 
 function nameForPeople({ kind, metadata: { name, namespace = 'default' } }: Manifest): string {

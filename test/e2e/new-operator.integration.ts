@@ -5,7 +5,8 @@ import { appendFile, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPrograms } from '../../local/build.ts';
-import { applyManifest, manifestsIn } from '../../local/manifests.ts';
+import { applyManifest } from '../../local/manifests.ts';
+import { parseManifests } from '../../src/ask/plan/manifests.ts';
 import { ANSWERED_BY_ANNOTATION, APPROVED_ANNOTATION } from '../../src/contract/control.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
@@ -45,6 +46,8 @@ const OF_CLUSTER: Readonly<Record<string, PathType>> = {
 function policyType(plural: string): PathType {
   return { group: 'admissionregistration.k8s.io', version: 'v1', plural };
 }
+
+const manifestsIn = (text: string) => parseManifests(text, 'a file');
 
 const times: string[] = [];
 let author: Author;
@@ -179,6 +182,23 @@ describe('an operator as install.yaml has it', () => {
   });
 });
 
+describe('a sample that somebody has edited', () => {
+  it('is as its file has it at the next start, which is said', async () => {
+    const { cluster } = stage;
+    const namespace = await cluster.aNamespace();
+    const text = await readFile(join(project, 'samples/website.yaml'), 'utf8');
+    const [manifest] = manifestsIn(text.replace('namespace: default', `namespace: ${namespace}`));
+    if (manifest === undefined) throw new Error('there is no sample');
+    await applyManifest(cluster.client, manifest, 'samples');
+    const path = resourcePath(WEBSITES, { namespace, name: 'my-website' });
+    const query = { fieldManager: 'kubectl-edit' };
+    await cluster.client.request({ method: 'PATCH', path, query, body: { spec: { replicas: 1 } } });
+    const { object, overwrote } = await applyManifest(cluster.client, manifest, 'samples');
+    expect(object).toMatchObject({ spec: { replicas: 2 } });
+    expect(overwrote).toMatch(/conflict with "kubectl-edit".*\.spec\.replicas/);
+  });
+});
+
 /** It takes the API server a moment to see a policy. */
 async function nobodyApprovesInTheNameOf(name: string, at: At): Promise<void> {
   const annotations = { [APPROVED_ANNOTATION]: '1-00000000', [ANSWERED_BY_ANNOTATION]: name };
@@ -201,6 +221,9 @@ describe('npm start', () => {
   const dir = () => join(author.directory, 'stack');
 
   it('ends once the samples have converged, if asked to', async () => {
+    const sample = join(project, 'samples/website.yaml');
+    const text = await readFile(sample, 'utf8');
+    await writeFile(sample, `${text.replace('  namespace: default\n', '')}---\n# no more\n`);
     const said = await npm('start', '--', '--dir', dir(), '--exit-when-converged');
     expect(said).toMatch(/Website default\/my-website: converged/);
   });

@@ -5,10 +5,10 @@ import { durableOperator } from '../../src/durable-operator.ts';
 import { definitionsOf } from '../../src/program/generate/definition.ts';
 import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
 
-const CRD = { name: 'customresourcedefinitions', kind: 'CustomResourceDefinition' };
+const CRD = { name: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false };
 const KINDS = [
-  { version: '/apis/batch.tutorial.kubebuilder.io/v1', name: 'podsets', kind: 'PodSet' },
-  { version: '/apis/test.inspur.com/v1alpha1', name: 'xxxes', kind: 'Xxx' },
+  { version: '/apis/batch.tutorial.kubebuilder.io/v1', name: 'podsets', kind: 'PodSet', namespaced: true },
+  { version: '/apis/test.inspur.com/v1alpha1', name: 'xxxes', kind: 'Xxx', namespaced: true },
 ];
 const NOT_FOUND = answerJson(404, aStatus(404, { message: 'page not found', reason: 'NotFound' }));
 const DEFINITIONS = definitionsOf(durableOperator);
@@ -67,6 +67,20 @@ describe('the CRDs', () => {
     expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
     expect(answers).toEqual([]);
     expect(server.requests.filter(({ url }) => url.pathname === notYet)).toHaveLength(3);
+  });
+
+  it('are applied over what others have changed, which is said', async () => {
+    const message = 'Apply failed with 1 conflict: conflict with "kubectl": .spec.scope';
+    const conflict = answerJson(409, aStatus(409, { message, reason: 'Conflict' }));
+    server.handle((request, response) => {
+      const isTried = isApplied(request.url.pathname) && !request.url.searchParams.has('force');
+      (isTried ? conflict : usual(request.url.pathname))(request, response);
+    });
+    const said: string[] = [];
+    await applyCustomResources(client, DEFINITIONS.slice(0, 1), { say: (line) => said.push(line) });
+    expect(said).toEqual([
+      `CustomResourceDefinition podsets.batch.tutorial.kubebuilder.io is again as its file has it: ${message}`,
+    ]);
   });
 
   it('are served where only their resources may not be read', async () => {

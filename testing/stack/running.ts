@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildServers } from '../../local/build.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
-import { applyManifest, manifestsIn, typeOf, type Manifest } from '../../local/manifests.ts';
+import { applyManifest, typeOf, type Manifest } from '../../local/manifests.ts';
+import { manifestsIn } from '../../src/ask/plan/manifests.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
@@ -72,7 +73,7 @@ class RunningStack implements TestStack {
   }
 
   async applySample(path: string, namespace: string): Promise<StoredObject> {
-    const [object, ...others] = manifestsIn(await readFile(path, 'utf8'));
+    const [object, ...others] = manifestsIn(await readFile(path, 'utf8'), path);
     if (object === undefined || others.length > 0)
       throw new Error(
         `${path} has ${object === undefined ? 'no object' : 'several objects'}, instead of one`,
@@ -224,7 +225,7 @@ async function install(
       },
     );
   });
-  const objects = manifestsIn(text);
+  const objects = manifestsIn(text, INSTALL_FILE);
   const definitions = objects.filter(({ kind }) => kind === 'CustomResourceDefinition');
   await applyCustomResources(client, definitions);
   for (const object of objects)

@@ -24,11 +24,19 @@ export async function manifestsOfFile(file: string): Promise<readonly PlanManife
   return parseManifests(content, file);
 }
 
+/** @throws AskProblem, also where there is none */
 export function parseManifests(content: string, file: string): readonly PlanManifest[] {
+  const manifests = manifestsIn(content, file);
+  if (manifests.length === 0) throw new AskProblem(`${file}: it is empty; name another file`);
+  return manifests;
+}
+
+/** As `kubectl apply -f` takes them. @throws AskProblem */
+export function manifestsIn(content: string, file: string): readonly PlanManifest[] {
   const documents = [...parseAllDocuments(content)].filter(
     (document) => document.errors.length > 0 || document.toJS() !== null,
   );
-  const manifests = documents.flatMap((document, index) => {
+  return documents.flatMap((document, index) => {
     const words = document.errors[0]?.message.split('\n', 1)[0]?.replace(/:$/, '');
     if (words !== undefined) throw new AskProblem(`${file}: ${words}; correct the file`);
     const value: unknown = document.toJS();
@@ -37,8 +45,6 @@ export function parseManifests(content: string, file: string): readonly PlanMani
     if (list === undefined) return [manifestFrom(value, where)];
     return list.items.map((item, number) => manifestFrom(item, `${where}, item ${number + 1}`));
   });
-  if (manifests.length === 0) throw new AskProblem(`${file}: it is empty; name another file`);
-  return manifests;
 }
 
 function manifestFrom(content: unknown, where: string): PlanManifest {
