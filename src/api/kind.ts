@@ -29,7 +29,10 @@ export interface ScalePaths {
 
 /** What an author says of a kind. */
 export interface KindDefinition<Spec extends z.ZodObject, Status extends z.ZodObject> {
-  /** A domain in lower case, with a dot, at most 189 characters: `example.com`. Not of `k8s.io` or `kubernetes.io`. */
+  /**
+   * A domain in lower case, with a dot, at most 189 characters: `example.com`. One of `k8s.io` or `kubernetes.io` needs the annotation
+   * `api-approved.kubernetes.io`.
+   */
   readonly group: string;
   /** Lower-case letters, digits and `-`, with a letter first, at most 63 characters: `v1`. */
   readonly version: string;
@@ -43,6 +46,10 @@ export interface KindDefinition<Spec extends z.ZodObject, Status extends z.ZodOb
   readonly categories?: readonly string[];
   /** Default: true. */
   readonly namespaced?: boolean;
+  /** Of the CustomResourceDefinition. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Likewise. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** For `kubectl explain`. */
   readonly description: string;
   readonly spec: Spec;
@@ -53,6 +60,7 @@ export interface KindDefinition<Spec extends z.ZodObject, Status extends z.ZodOb
   readonly status?: Status;
   /** Of the library's conditions. */
   readonly conditions?: string;
+  /** Beside `Ready`, `Reason` and `Age`; one of such a name stands for it. */
   readonly columns?: readonly PrinterColumn[];
   readonly scale?: ScalePaths;
   /**
@@ -87,7 +95,11 @@ export type StatusOf<K extends { readonly status: z.ZodType }> = z.infer<K['stat
 export interface CustomResourceDefinition {
   readonly apiVersion: 'apiextensions.k8s.io/v1';
   readonly kind: 'CustomResourceDefinition';
-  readonly metadata: { readonly name: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly spec: object;
 }
 
@@ -117,11 +129,12 @@ export function defineKind<Spec extends z.ZodObject, Status extends z.ZodObject 
 }
 
 /** @throws Error where the API server would refuse it, or the library would overwrite a field */
-function checkKind({ group, version, kind, plural, shortNames, categories, status }: Checked): void {
+function checkKind(checked: Checked): void {
+  const { group, version, kind, plural, shortNames, categories, status, annotations } = checked;
   const own = Object.keys(commonStatus());
   const taken = Object.keys(status.shape).find((field) => own.includes(field));
   refuse(`kind ${kind}`, [
-    misnamed('group', group),
+    misnamed(annotations?.['api-approved.kubernetes.io'] === undefined ? 'group' : 'approvedGroup', group),
     misnamed('version', version),
     misnamed('kind', kind),
     misnamed('plural', plural),
@@ -158,13 +171,20 @@ function manifestOf<Spec extends z.ZodObject, Status extends z.ZodObject>(
   { group, plural, kind, namespaced }: ResourceType,
   status: Status,
 ): CustomResourceDefinition {
-  const { version, shortNames = [], categories, columns = [], scale } = definition;
+  const { version, shortNames = [], categories, columns = [], scale, annotations, labels } = definition;
+  const usual = COLUMNS.filter(
+    ({ name }) => !columns.some((own) => own.name.toLowerCase() === name.toLowerCase()),
+  );
   const wide = columns.filter(({ priority }) => priority === 1);
   const narrow = columns.filter(({ priority }) => priority === undefined);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
+    metadata: {
+      name: `${plural}.${group}`,
+      ...(annotations && { annotations }),
+      ...(labels && { labels }),
+    },
     spec: {
       group,
       names: {
@@ -178,7 +198,7 @@ function manifestOf<Spec extends z.ZodObject, Status extends z.ZodObject>(
           served: true,
           storage: true,
           subresources: { status: {}, ...(scale && { scale: scaleOf(scale) }) },
-          additionalPrinterColumns: [...narrow, ...COLUMNS, ...wide].map(columnOf),
+          additionalPrinterColumns: [...narrow, ...usual, ...wide].map(columnOf),
           schema: { openAPIV3Schema: rootSchema(definition, status) },
         },
       ],

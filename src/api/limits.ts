@@ -62,7 +62,13 @@ const NAMES = {
     pattern:
       /^(?!(?:.*\.)?(?:k8s|kubernetes)\.io$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/,
     most: 189,
-    is: 'a domain in lower case with a dot in it, and none of k8s.io and kubernetes.io, such as "example.com"',
+    is: 'a domain in lower case with a dot in it, and none of k8s.io and kubernetes.io without the annotation api-approved.kubernetes.io, such as "example.com"',
+  },
+  approvedGroup: {
+    what: 'the group',
+    pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/,
+    most: 189,
+    is: 'a domain in lower case with a dot in it, such as "example.com"',
   },
   version: { what: 'the version', ...DNS_LABEL, is: `${DNS_LABEL_IS}, such as "v1"` },
   /** With `List`, it is the name of a list. */

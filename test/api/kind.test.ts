@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { defineKind, type SpecOf } from '../../src/api/kind.ts';
 import { NotStructural, structuralSchema } from '../../src/api/structural-schema.ts';
+import { kept } from '../../src/program/generate/chart.ts';
 
 const replicas = z.int32().min(0).max(100).default(1).meta({ description: 'How many serve it.' });
 const website = {
@@ -94,6 +95,36 @@ describe('a kind', () => {
           },
         ],
       },
+    });
+  });
+});
+
+describe('the definition of a kind', () => {
+  const approval = { 'api-approved.kubernetes.io': 'unapproved, an experiment' };
+
+  it('has annotations and labels, which a group of k8s.io needs', () => {
+    const group = 'sites.x-k8s.io';
+    const labels = { team: 'web' };
+    expect(defineKind({ ...website, annotations: approval, labels }).manifest.metadata).toEqual({
+      ...{ name: 'websites.example.com', annotations: approval, labels },
+    });
+    const other = 'sites.k8s.io';
+    expect(() => defineKind({ ...website, group: other })).toThrow('api-approved.kubernetes.io');
+    expect(defineKind({ ...website, group: other, annotations: approval }).group).toBe(other);
+    expect(defineKind({ ...website, group }).group).toBe(group);
+  });
+
+  it('keeps them in a chart, where it stays when the release is removed', () => {
+    expect(kept(defineKind({ ...website, annotations: approval }).manifest).metadata.annotations).toEqual({
+      ...approval,
+      'helm.sh/resource-policy': 'keep',
+    });
+  });
+
+  it('has one column of a name: that of the author', () => {
+    const age = { name: 'AGE', type: 'date', path: '.status.since' } as const;
+    expect(defineKind({ ...website, columns: [age] }).manifest.spec).toMatchObject({
+      versions: [{ additionalPrinterColumns: [{ name: 'AGE' }, { name: 'Ready' }, { name: 'Reason' }] }],
     });
   });
 });

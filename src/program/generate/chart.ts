@@ -10,7 +10,7 @@ import { chartValues } from './values.ts';
 /** What an operator is installed as. */
 export interface Installed extends Omit<OperatorParts, 'namespace'> {
   /** Its CustomResourceDefinitions. */
-  readonly definitions: readonly { readonly metadata: object }[];
+  readonly definitions: readonly { readonly metadata: { readonly annotations?: object } }[];
   /** The roles of people. */
   readonly roles: readonly object[];
 }
@@ -88,8 +88,8 @@ function asTemplate(text: string): string {
 }
 
 /** Stays when the release is removed: with a definition, Kubernetes deletes all resources of its kind. */
-export function kept<T extends { readonly metadata: object }>(definition: T): T {
-  const annotations = { 'helm.sh/resource-policy': 'keep' };
+export function kept<T extends { readonly metadata: { readonly annotations?: object } }>(definition: T): T {
+  const annotations = { ...definition.metadata.annotations, 'helm.sh/resource-policy': 'keep' };
   return { ...definition, metadata: { ...definition.metadata, annotations } };
 }
 
