@@ -64,6 +64,22 @@ test('without its annotation, nothing is left of it, outside or on the Service',
   await operator.stop();
 });
 
+test('a change while a record is written does not write it twice, but once more afterwards', async () => {
+  const operator = await servers.operator({ env });
+  dns.writesMs = 5_000;
+  dns.writes.length = 0;
+  const service = await aService(await servers.namespace());
+  await servers.until(service, () => dns.writes.length === 1);
+  await servers.patch(service, { metadata: { annotations: { 'example.com/hostname': 'www.example.com' } } });
+  await until(service, 'www.example.com');
+  await servers.until(service, isRemembered);
+  dns.writesMs = 0;
+  assert.deepEqual(dns.writes, ['begins', 'ends', 'begins', 'ends']);
+  await servers.delete(service);
+  await servers.untilGone(service);
+  await operator.stop();
+});
+
 const STATE = 'state.durable-operator.dev/service-dns-operator.service-dns';
 
 function isNoted(annotations: Readonly<Record<string, string>>): boolean {
