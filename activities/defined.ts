@@ -28,6 +28,7 @@ import {
   type AnyDefinition,
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
+import { causeWithin } from '../src/controllers/defined/findings.ts';
 import { ControllerError, isNever, neverCause, saying } from '../src/controllers/defined/failing.ts';
 import { isSaid } from '../src/controllers/defined/watched.ts';
 import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
@@ -126,7 +127,7 @@ export function definedReconciler(
     const cause =
       error instanceof ControllerError ? error.asCause : { ...causeOfFailure(error, ref), reason };
     if (!isNewsOf(error, cause.reason, { view, attempt })) throw error;
-    return { unobserved: cause };
+    return { unobserved: causeWithin(view, cause) };
   }
 
   async function confirm(

@@ -1,4 +1,4 @@
-import type { References, ReferredState } from '../src/contract/controller.ts';
+import type { ReferencedObject, References, ReferredState } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { referredObjects, stateOf } from '../src/contract/references.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
@@ -6,6 +6,7 @@ import { referencesOf, referredTypes } from '../src/controllers/defined/referenc
 import type { LiveResource } from '../src/controllers/defined/definition.ts';
 import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 
@@ -21,8 +22,23 @@ export async function readReferences(
   definition: AnyDefinition,
   resource: LiveResource,
 ): Promise<ReferredState | undefined> {
+  if (referredTypes(definition).length === 0) return undefined;
+  try {
+    return stateOf(await read(client, definition, resource));
+  } catch (error) {
+    // Of a spec that does not fit, nobody can tell: that must not keep the resource from being deleted.
+    const isUnavailable = error instanceof ApiError && error.classification !== 'refused';
+    if (resource.invalid === undefined || isUnavailable) throw error;
+    return stateOf([]);
+  }
+}
+
+async function read(
+  client: KubernetesClient,
+  definition: AnyDefinition,
+  resource: LiveResource,
+): Promise<readonly ReferencedObject[]> {
   const types = referredTypes(definition);
-  if (types.length === 0) return undefined;
   const references = referencesOf(definition, resource);
   const referred = await Promise.all(
     types.map(async (type, place) => {
@@ -32,7 +48,7 @@ export async function readReferences(
       return referredObjects(type, its.keys, there);
     }),
   );
-  return stateOf(referred.flat());
+  return referred.flat();
 }
 
 type Type = ReturnType<typeof referredTypes>[number];

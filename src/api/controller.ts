@@ -23,8 +23,8 @@ export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
   readonly status: Partial<StatusOf<K>>;
   readonly isBeingDeleted: boolean;
   /**
-   * Why the stored spec does not fit the schema, which may have been another when it was stored. Then `spec` is as stored, and
-   * `decide` is asked only while the resource is being deleted.
+   * Why the stored spec does not fit the schema, which may have been another when it was stored. Then the functions are
+   * asked only while the resource is being deleted, and each field of `spec` that does not fit is as stored.
    */
   readonly invalid?: string;
 }

@@ -16,7 +16,7 @@ import { AuthorWorld } from '../support/author-world.ts';
 
 const Task = defineKind({
   ...{ group: 'example.com', version: 'v1', kind: 'Task', description: 'A task.' },
-  spec: z.object({ image: z.string() }),
+  spec: z.object({ image: z.string(), region: z.string().default('Europe') }),
   status: z.object({ jobs: z.int().optional() }),
 });
 
@@ -151,4 +151,57 @@ describe("StepError('never', …)", () => {
       expect(world.watched().decision.do).toBe(observing.observe === undefined ? 'act' : 'observe');
     },
   );
+});
+
+describe('a resource whose stored spec does not fit, as it is deleted,', () => {
+  const task = defineController({
+    name: 'task',
+    for: Task,
+    finalizer: 'example.com/task',
+    owns: [CONFIG_MAPS],
+    references: [{ ...SECRETS, names: ({ resource }) => [{ name: resource.spec.image.toLowerCase() }] }],
+    children: ({ resource }) => [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: resource.spec.image.toLowerCase() } },
+    ],
+    status: ({ resource }) => ({ jobs: resource.spec.image.toLowerCase().length }),
+    observe: ({ resource: { spec } }) => Promise.resolve(spec.region.toLowerCase()).then(() => undefined),
+    decide: ({ resource: { spec, isBeingDeleted } }, next) =>
+      isBeingDeleted
+        ? next.removeFinalizer(`it is out of ${spec.region.toLowerCase()}`)
+        : next.converged('it is there'),
+  });
+  const deleted = (its: typeof task, spec: object) => {
+    const world = aWorld(its);
+    world.cluster.change(objectKey(Task, 'front'), (object) => ({
+      ...object,
+      metadata: {
+        ...object.metadata,
+        finalizers: ['example.com/task'],
+        deletionTimestamp: '2026-11-21T11:00:00Z',
+      },
+      spec,
+    }));
+    return world;
+  };
+
+  it('is let go, whatever children, status and names make of it, with the defaults of what fits', async () => {
+    const world = deleted(task, { image: 7 });
+    expect(await world.run()).toEqual(['removeFinalizer']);
+  });
+
+  it.each(['', '..'])('is let go where it refers to what cannot be named: %p', async (name) => {
+    const its = { ...task, references: [{ ...SECRETS, names: () => [{ name }] }] };
+    expect(await deleted(its as typeof task, { image: 7 }).run()).toEqual(['removeFinalizer']);
+  });
+
+  it('waits where nobody can tell what is left outside, and says that the spec has to be corrected', async () => {
+    const world = deleted(task, { image: 'one', region: 7 });
+    const { next } = await world.step('observe', { attempt: 3 });
+    expect(next).toMatchObject({ do: 'updateStatus' });
+    await world.run({ attempt: 3 });
+    const message = String(world.condition('Ready')?.['message']);
+    expect(message).toMatch(
+      /^observe of controller task has failed: .*; correct the spec of shop\/front, .*\(spec.region: /,
+    );
+  });
 });

@@ -35,6 +35,13 @@ export interface AuthorWorldOptions {
   readonly meddle?: (request: Request, cluster: SimulatedCluster) => void;
 }
 
+interface StepOptions {
+  readonly known?: KnownObservation | undefined;
+  readonly refusal?: Refusal | undefined;
+  /** From 1. */
+  readonly attempt?: number;
+}
+
 /** One resource `shop/front` of an author's controller on a fake API server: its steps, as a run does them, and its watcher. */
 export class AuthorWorld {
   /** The writes: `PATCH deployments/front`. */
@@ -80,14 +87,14 @@ export class AuthorWorld {
   }
 
   /** As the run does it. @returns the steps, until nothing is left to do, or a step fails */
-  async run(): Promise<readonly string[]> {
+  async run({ attempt }: { readonly attempt?: number } = {}): Promise<readonly string[]> {
     const steps: string[] = [];
     let name = 'observe';
     let refusal: Refusal | undefined;
     let known: KnownObservation | undefined;
     while (steps.length < STEPS_MAX) {
       try {
-        const end = await this.step(name, { known, refusal });
+        const end = await this.step(name, { known, refusal, ...(attempt !== undefined && { attempt }) });
         known = end.known;
         refusal = end.refusal ?? refusal;
         name = end.next.do;
@@ -102,15 +109,15 @@ export class AuthorWorld {
   }
 
   /** One attempt of an activity. */
-  step(
-    name: string,
-    {
-      known,
-      refusal,
-    }: { readonly known?: KnownObservation | undefined; readonly refusal?: Refusal | undefined } = {},
-  ): Promise<StepEnd<unknown>> {
+  step(name: string, { known, refusal, attempt }: StepOptions = {}): Promise<StepEnd<unknown>> {
     const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
-    const context = { ref, now: () => 0, superseded: new AbortController().signal, refusal };
+    const context = {
+      ref,
+      now: () => 0,
+      superseded: new AbortController().signal,
+      refusal,
+      ...(attempt && { attempt }),
+    };
     const reconciler: Reconciler<unknown, Step> = definedReconciler(this.#definition, this.#client());
     return new StepRun(reconciler, context).perform(name, known);
   }

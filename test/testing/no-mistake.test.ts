@@ -1,6 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
-import { allow, CONFIG_MAPS, defineController, defineKind, type KubernetesObject } from 'durable-operator';
+import {
+  allow,
+  CONFIG_MAPS,
+  defineController,
+  defineKind,
+  type KubernetesObject,
+  type ResourceOf,
+} from 'durable-operator';
 import { explore } from '../../testing/index.ts';
 import { bucketIn } from '../support/bucket.ts';
 import { aStore } from './store.ts';
@@ -65,6 +72,26 @@ describe('explore finds nothing wrong with', () => {
     });
     const { explored } = await explore(backup, { resource: { spec: {} } });
     expect(explored).toContain('late');
+  });
+
+  it('a stored spec that no longer fits, whatever the references make of it, also as it is deleted', async () => {
+    const refers = ({ resource }: { readonly resource: ResourceOf<typeof Backup> }) => [
+      { name: `settings-${resource.spec.size.toFixed()}` },
+    ];
+    const backup = defineController({
+      name: 'backup',
+      for: Backup,
+      finalizer: 'example.com/backup',
+      references: [{ ...CONFIG_MAPS, names: refers }],
+      observe: () => Promise.resolve('something'),
+      decide: ({ resource: { isBeingDeleted } }, next) =>
+        isBeingDeleted ? next.removeFinalizer('nothing is left') : next.converged('it is there'),
+    });
+    const { explored } = await explore(backup, {
+      resource: { spec: {} },
+      userEdits: { 'it is of an older schema': ({ spec }) => Object.assign(spec, { size: 'large' }) },
+    });
+    expect(explored).toContain('it is of an older schema + somebody deletes the resource');
   });
 
   it('a repeated patch, which changes nothing', async () => {

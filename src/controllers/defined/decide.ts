@@ -7,7 +7,7 @@ import { converged, isStep, stalled, waitFor, warning, type Rest } from '../../c
 import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
 import { isExternal, isHeld, nextOf, restFor, stepFor, type AnyDefinition } from './definition.ts';
 import { ControllerError, isNever, neverCause, PassedOn } from './failing.ts';
-import { invalidSpecCause, type ReportedRest } from './findings.ts';
+import { causeWithin, invalidSpecCause, type ReportedRest } from './findings.ts';
 import {
   isLibraryStep,
   type DefinedDecision,
@@ -69,8 +69,9 @@ function decidedIn(at: Situation): DefinedDecision {
 /** What was remembered says it first, unless it does already: then the attempt fails with it. */
 function failureReport(at: Situation, { asCause }: ControllerError): LibraryStep | undefined {
   if (isSaid(at.view, asCause.reason)) return undefined;
-  const reads = { ...at.reads, unobserved: asCause };
-  return reportStep({ ...at, reads }, unobservedRest(asCause));
+  const cause = causeWithin(at.view, asCause);
+  const reads = { ...at.reads, unobserved: cause };
+  return reportStep({ ...at, reads }, unobservedRest(cause));
 }
 
 /** What is to be remembered while a person holds the next step. */

@@ -45,6 +45,13 @@ function notReadyFor(cause: Cause): Finding {
   return { type: 'Ready', status: 'False', reason: cause.reason, message: inOneLine(cause) };
 }
 
+/** Where a function fails with a spec that does not fit, as it may of a resource that is being deleted, it is the spec that helps. */
+export function causeWithin({ namespace, name, resource }: DefinedView, cause: Cause): Cause {
+  if (resource?.invalid === undefined) return cause;
+  const advice = `correct the spec of ${namespace}/${name}, which its schema refuses (${resource.invalid}); its deletion goes on at once`;
+  return { ...cause, advice: [advice, ...cause.advice] };
+}
+
 export function invalidSpecCause(
   { namespace, name }: Pick<DefinedView, 'namespace' | 'name'>,
   message: string,

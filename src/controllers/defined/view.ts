@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { isKind, isParsed, keepsNote, type AnyKind, type ResourceOf } from '../../api/controller.ts';
 import type { ParsedType } from '../../api/parsed-type.ts';
 import type { WatchedType } from '../../api/watched.ts';
@@ -118,13 +118,22 @@ export function resourceOf<K extends AnyKind>(kind: K, object: KubernetesObject)
   const parsed = {
     ...object,
     metadata,
-    spec: spec.success ? spec.data : fieldsOf(object['spec']),
+    spec: spec.success ? spec.data : fittingIn(kind, fieldsOf(object['spec'])),
     status: status.success ? status.data : {},
     isBeingDeleted: object.metadata.deletionTimestamp !== undefined,
     ...(!spec.success && { invalid: problemsIn(spec.error) }),
   };
   // The schemas of the kind have parsed it.
   return parsed as unknown as ResourceOf<K>;
+}
+
+/** Parsed, as far as it fits: what deletes the resource may still need it. */
+function fittingIn({ spec: { shape } }: AnyKind, stored: Fields): Fields {
+  const fitting = Object.entries(shape).flatMap(([field, schema]) => {
+    const { success, data } = z.safeParse(schema, stored[field]);
+    return success && data !== undefined ? [[field, data] as const] : [];
+  });
+  return { ...stored, ...Object.fromEntries(fitting) };
 }
 
 /** What is known of an object of another operator's type. */
