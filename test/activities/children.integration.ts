@@ -3,14 +3,21 @@ import { ChildrenClient, type LiveChildren } from '../../activities/children.ts'
 import type { ChildManifest } from '../../src/api/child.ts';
 import {
   CONFIG_MAPS,
+  DAEMON_SETS,
   DEPLOYMENTS,
+  HORIZONTAL_POD_AUTOSCALERS,
+  INGRESSES,
   PERSISTENT_VOLUME_CLAIMS,
+  POD_DISRUPTION_BUDGETS,
   SECRETS,
   SERVICES,
+  STATEFUL_SETS,
 } from '../../src/api/built-in.ts';
+import type { ResourceType } from '../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { ANSWERED_ANNOTATION } from '../../src/controllers/defined/children/digest.ts';
 import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
+import { readinessOf, type Readiness } from '../../src/controllers/defined/children/readiness.ts';
 import {
   wantedOf,
   type DeclaredType,
@@ -18,6 +25,8 @@ import {
 } from '../../src/controllers/defined/children/wanted.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { kstatusOf } from '../support/kstatus.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
@@ -242,5 +251,116 @@ describe('declared objects on a real API server', () => {
     const changed = await cluster.get({ type: DEPLOYMENTS, namespace, name: 'fields' });
     expect(containerOf(changed)['env']).toEqual([one]);
     expect(changed?.metadata.annotations).not.toHaveProperty([ANSWERED_ANNOTATION]);
+  });
+});
+
+const LABELS = { app: 'ready' };
+const TEMPLATE = {
+  metadata: { labels: LABELS },
+  spec: { containers: [{ name: 'web', image: 'nginx:1.29' }] },
+};
+const OF_APPS = { selector: { matchLabels: LABELS }, template: TEMPLATE };
+const APPS = { group: 'apps', version: 'v1', namespaced: true };
+const REPLICA_SETS: ResourceType = { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' };
+const CRDS: ResourceType = {
+  ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  ...{ kind: 'CustomResourceDefinition', namespaced: false },
+};
+
+/** As it is to be in the end: of a Service, a person says which address it has. */
+const IN_THE_END: readonly (readonly [
+  ResourceType,
+  name: string,
+  fields: object,
+  Readiness['is'],
+  kstatus: string,
+])[] = [
+  [CONFIG_MAPS, 'ready', {}, 'ready', 'Current'],
+  [DEPLOYMENTS, 'ready', { spec: { ...OF_APPS, replicas: 0 } }, 'ready', 'Current'],
+  [DEPLOYMENTS, 'paused', { spec: { ...OF_APPS, replicas: 0, paused: true } }, 'progressing', 'InProgress'],
+  [STATEFUL_SETS, 'ready', { spec: { ...OF_APPS, replicas: 0, serviceName: 'ready' } }, 'ready', 'Current'],
+  [DAEMON_SETS, 'ready', { spec: { ...OF_APPS, template: nowhere() } }, 'ready', 'Current'],
+  [REPLICA_SETS, 'ready', { spec: { ...OF_APPS, replicas: 0 } }, 'ready', 'Current'],
+  [
+    POD_DISRUPTION_BUDGETS,
+    'ready',
+    { spec: { minAvailable: 0, selector: { matchLabels: LABELS } } },
+    'ready',
+    'Current',
+  ],
+  [HORIZONTAL_POD_AUTOSCALERS, 'ready', { spec: scaling('ready') }, 'ready', 'Current'],
+  [HORIZONTAL_POD_AUTOSCALERS, 'lost', { spec: scaling('none') }, 'failed', 'Current'],
+  [
+    INGRESSES,
+    'ready',
+    { spec: { defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },
+    'ready',
+    'Current',
+  ],
+  [SERVICES, 'ready', { spec: { ports: [{ port: 80 }] } }, 'ready', 'Current'],
+  [SERVICES, 'waiting', { spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } }, 'progressing', 'Current'],
+  [
+    PERSISTENT_VOLUME_CLAIMS,
+    'waiting',
+    { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+    'progressing',
+    'InProgress',
+  ],
+  [CRDS, 'readies.example.com', { spec: crd() }, 'ready', 'Current'],
+];
+
+function nowhere() {
+  return { ...TEMPLATE, spec: { ...TEMPLATE.spec, nodeSelector: { is: 'none' } } };
+}
+
+function scaling(name: string) {
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name };
+  return { scaleTargetRef, maxReplicas: 1 };
+}
+
+function crd() {
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  const versions = [{ name: 'v1', served: true, storage: true, schema }];
+  const names = { plural: 'readies', kind: 'Readie' };
+  return { group: 'example.com', scope: 'Namespaced', names, versions };
+}
+
+describe('the readiness of objects on a real API server', () => {
+  it('is that of kstatus, but for the address of a Service and an autoscaler without a target', async () => {
+    const created = await Promise.all(
+      IN_THE_END.map(([type, name, fields]) => {
+        const { group, version, kind, namespaced } = type;
+        const metadata = { name, ...(namespaced && { namespace }) };
+        const apiVersion = group === '' ? version : `${group}/${version}`;
+        return cluster.create<KubernetesObject>(type, { apiVersion, kind, metadata, ...fields });
+      }),
+    );
+    const isOf = (objects: readonly KubernetesObject[]) =>
+      objects.map((object, place) => readinessOf(IN_THE_END[place]?.[0] ?? CONFIG_MAPS, object).is);
+    const first = (await kstatusOf(created)).map(({ status }) => status);
+    isOf(created).forEach((is, place) => {
+      if (first[place] !== 'Current') expect([IN_THE_END[place]?.[0].kind, is]).not.toContain('ready');
+    });
+    const all = async () =>
+      Promise.all(
+        IN_THE_END.map(async ([type, name]) => {
+          const object = await cluster.get({ type, name, ...(type.namespaced && { namespace }) });
+          if (object === undefined) throw new Error(`${type.kind} ${name} is gone`);
+          return object;
+        }),
+      );
+    const wanted = IN_THE_END.map(([, , , is]) => is);
+    const last = await eventually(async () => {
+      const objects = await all();
+      return isOf(objects).join() === wanted.join() && objects;
+    }, 60_000);
+    expect((await kstatusOf(last)).map(({ status }) => status)).toEqual(
+      IN_THE_END.map(([, , , , status]) => status),
+    );
+    const loadBalancer = { ingress: [{ ip: '192.0.2.1' }] };
+    const waiting = { type: SERVICES, namespace, name: 'waiting' };
+    const addressed = await cluster.patch<KubernetesObject>(waiting, { status: { loadBalancer } }, 'status');
+    expect(readinessOf(SERVICES, addressed).is).toBe('ready');
+    await cluster.delete({ type: CRDS, name: 'readies.example.com' });
   });
 });

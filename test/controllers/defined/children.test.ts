@@ -265,44 +265,45 @@ describe('an object', () => {
   const ready = { is: 'ready' };
   const progressing = { is: 'progressing' };
   const failed = { is: 'failed' };
-  const counts = { replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 };
+  const seen = { observedGeneration: 2 };
+  const counts = { ...seen, replicas: 2, updatedReplicas: 2, readyReplicas: 2, availableReplicas: 2 };
   const condition = (type: string, status: string, more: object = {}) => ({
     conditions: [{ type, status, ...more }],
   });
   const available = condition('Available', 'True');
 
   it.each([
-    ['Deployment', 'with all replicas', { replicas: 2 }, { ...counts, ...available }, ready],
+    ['apps/Deployment', 'with all replicas', { replicas: 2 }, { ...counts, ...available }, ready],
     [
-      'Deployment',
+      'apps/Deployment',
       'with an old replica',
       { replicas: 2 },
       { ...counts, replicas: 3, ...available },
       progressing,
     ],
-    ['Deployment', 'without status', {}, {}, progressing],
-    ['Deployment', 'of which the status is old', {}, { ...counts, observedGeneration: 1 }, progressing],
+    ['apps/Deployment', 'without status', {}, {}, progressing],
+    ['apps/Deployment', 'of which the status is old', {}, { ...counts, observedGeneration: 1 }, progressing],
     [
-      ...(['Deployment', 'past its deadline', {}] as const),
-      condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' }),
+      ...(['apps/Deployment', 'past its deadline', {}] as const),
+      { ...seen, ...condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' }) },
       failed,
     ],
     [
-      'Deployment',
+      'apps/Deployment',
       'without Pods by quota',
       {},
-      condition('ReplicaFailure', 'True', { message: 'quota' }),
+      { ...seen, ...condition('ReplicaFailure', 'True', { message: 'quota' }) },
       failed,
     ],
     [
-      'StatefulSet',
+      'apps/StatefulSet',
       'of one revision',
       { replicas: 2 },
       { ...counts, currentRevision: 'a', updateRevision: 'a' },
       ready,
     ],
     [
-      'StatefulSet',
+      'apps/StatefulSet',
       'of two',
       { replicas: 2 },
       { ...counts, currentRevision: 'a', updateRevision: 'b' },
@@ -310,7 +311,7 @@ describe('an object', () => {
     ],
     [
       ...([
-        'StatefulSet',
+        'apps/StatefulSet',
         'up to its partition',
         { replicas: 2, updateStrategy: { rollingUpdate: { partition: 1 } } },
       ] as const),
@@ -318,40 +319,95 @@ describe('an object', () => {
       ready,
     ],
     [
-      'StatefulSet',
+      'apps/StatefulSet',
       'whose Pods people delete',
       { replicas: 2, updateStrategy: { type: 'OnDelete' } },
       counts,
       ready,
     ],
-    ['DaemonSet', 'without status', {}, {}, progressing],
+    ['apps/DaemonSet', 'without status', {}, {}, progressing],
     [
-      ...(['DaemonSet', 'on all nodes', {}] as const),
+      ...(['apps/DaemonSet', 'on all nodes', {}] as const),
       {
         ...{ observedGeneration: 2, desiredNumberScheduled: 1, currentNumberScheduled: 1 },
         ...{ updatedNumberScheduled: 1, numberAvailable: 1, numberReady: 1 },
       },
       ready,
     ],
-    ['Job', 'in progress', {}, {}, progressing],
-    ['Job', 'that is complete', {}, condition('Complete', 'True'), ready],
-    ['Job', 'that failed', {}, condition('Failed', 'True', { reason: 'BackoffLimitExceeded' }), failed],
-    ['Pod', 'that succeeded', {}, { phase: 'Succeeded' }, ready],
-    ['Pod', 'that failed', {}, { phase: 'Failed' }, failed],
-    ['Pod', 'that starts', {}, { phase: 'Pending' }, progressing],
+    ['batch/Job', 'in progress', {}, {}, progressing],
+    ['batch/Job', 'that is complete', {}, condition('Complete', 'True'), ready],
+    ['batch/Job', 'that failed', {}, condition('Failed', 'True', { reason: 'BackoffLimitExceeded' }), failed],
+    ['/Pod', 'that succeeded', {}, { phase: 'Succeeded' }, ready],
+    ['/Pod', 'that failed', {}, { phase: 'Failed' }, failed],
+    ['/Pod', 'that starts', {}, { phase: 'Pending' }, progressing],
     [
-      ...(['Pod', 'without its image', {}] as const),
+      ...(['/Pod', 'without its image', {}] as const),
       { containerStatuses: [{ name: 'a', image: 'b', state: { waiting: { reason: 'ImagePullBackOff' } } }] },
       failed,
     ],
-    ['Service', 'without balancer', { type: 'ClusterIP' }, {}, ready],
-    ['PersistentVolumeClaim', 'that is not bound', {}, { phase: 'Pending' }, progressing],
-    ['ConfigMap', 'of any content', {}, {}, ready],
-    ['Bucket', 'with the condition Ready', {}, condition('Ready', 'True'), ready],
-    ['Bucket', 'that is not Ready', {}, condition('Ready', 'False'), progressing],
-    ['Bucket', 'that is stalled', {}, condition('Stalled', 'True', { message: 'no' }), failed],
-  ])('%s %s is as ready as kstatus says', (kind, _, spec, status, expected) => {
+    ['/Service', 'without balancer', { type: 'ClusterIP' }, {}, ready],
+    ['/PersistentVolumeClaim', 'that is not bound', {}, { phase: 'Pending' }, progressing],
+    ['/ConfigMap', 'of any content', {}, {}, ready],
+    [
+      ...(['apps/Deployment', 'whose controller has not seen it', { replicas: 2 }] as const),
+      { ...counts, ...available, observedGeneration: undefined },
+      progressing,
+    ],
+    ['apps/Deployment', 'with a surplus replica', { replicas: 1 }, { ...counts, ...available }, progressing],
+    [
+      ...(['apps/Deployment', 'of which the new ReplicaSet is not available'] as const),
+      { replicas: 2, progressDeadlineSeconds: 600 },
+      { ...counts, ...available },
+      progressing,
+    ],
+    ['apps/ReplicaSet', 'without status', {}, {}, progressing],
+    ['apps/ReplicaSet', 'with too few', { replicas: 3 }, { ...counts, fullyLabeledReplicas: 2 }, progressing],
+    ['apps/ReplicaSet', 'with all', { replicas: 2 }, { ...counts, fullyLabeledReplicas: 2 }, ready],
+    [
+      ...(['apps/ReplicaSet', 'without Pods by quota', {}] as const),
+      { ...seen, ...condition('ReplicaFailure', 'True', { message: 'quota' }) },
+      failed,
+    ],
+    ['policy/PodDisruptionBudget', 'without status', {}, {}, progressing],
+    ['policy/PodDisruptionBudget', 'that was seen', {}, seen, ready],
+    ['autoscaling/HorizontalPodAutoscaler', 'without status', {}, {}, progressing],
+    [
+      ...(['autoscaling/HorizontalPodAutoscaler', 'without metrics', {}] as const),
+      { ...seen, ...condition('ScalingActive', 'False') },
+      ready,
+    ],
+    [
+      ...(['autoscaling/HorizontalPodAutoscaler', 'that cannot scale', {}] as const),
+      { ...seen, ...condition('AbleToScale', 'False', { message: 'no target' }) },
+      failed,
+    ],
+    ['apiextensions.k8s.io/CustomResourceDefinition', 'without status', {}, {}, progressing],
+    [
+      ...(['apiextensions.k8s.io/CustomResourceDefinition', 'that is established', {}] as const),
+      condition('Established', 'True'),
+      ready,
+    ],
+    [
+      ...(['apiextensions.k8s.io/CustomResourceDefinition', 'whose names are taken', {}] as const),
+      condition('NamesAccepted', 'False', { message: 'taken' }),
+      failed,
+    ],
+    ['networking.k8s.io/Ingress', 'without an address', {}, { loadBalancer: {} }, ready],
+    ['/Service', 'without an address', { type: 'LoadBalancer' }, { loadBalancer: {} }, progressing],
+    [
+      ...(['/Service', 'with an address', { type: 'LoadBalancer' }] as const),
+      { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } },
+      ready,
+    ],
+    ['serving.knative.dev/Service', 'that is not Ready', {}, condition('Ready', 'False'), progressing],
+    ['batch.volcano.sh/Job', 'without conditions of kstatus', {}, { state: { phase: 'Running' } }, ready],
+    ['example.com/Bucket', 'without status', {}, undefined, ready],
+    ['example.com/Bucket', 'with the condition Ready', {}, condition('Ready', 'True'), ready],
+    ['example.com/Bucket', 'that is not Ready', {}, condition('Ready', 'False'), progressing],
+    ['example.com/Bucket', 'that is stalled', {}, condition('Stalled', 'True', { message: 'no' }), failed],
+  ])('%s %s is as ready as kstatus says', (name, _, spec, status, expected) => {
+    const [group = '', kind = ''] = name.split('/');
     const object = { metadata: { generation: 2 }, spec, status } as unknown as KubernetesObject;
-    expect(readinessOf(kind, object)).toMatchObject(expected);
+    expect(readinessOf({ group, kind }, object)).toMatchObject(expected);
   });
 });

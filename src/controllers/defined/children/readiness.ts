@@ -1,3 +1,4 @@
+import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject } from '../../../contract/object.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../../fields.ts';
 import { troubleIn } from '../../pod-trouble.ts';
@@ -11,19 +12,34 @@ export type Readiness =
   | { readonly is: 'progressing' }
   | { readonly is: 'failed'; readonly because: string };
 
+/** A Deployment without a deadline has the largest int32, and no condition Progressing. */
+const NO_DEADLINE = 2 ** 31 - 1;
 const READY: Readiness = { is: 'ready' };
 const PROGRESSING: Readiness = { is: 'progressing' };
 
 /**
- * As kstatus has it, except that a Job is ready once it is complete, and that a Pod or a Deployment that cannot go on has failed.
- * Source: kubernetes-sigs/cli-utils, pkg/kstatus/status/core.go.
+ * As kstatus has it, except that a Job is ready once it is complete, a Service of type LoadBalancer once it has an address, and a
+ * StatefulSet of OnDelete once its Pods are; and that a Pod, a Deployment, a ReplicaSet or an autoscaler that cannot go on has failed.
+ * Source: kubernetes-sigs/cli-utils, pkg/kstatus/status/core.go and generic.go.
  */
-export function readinessOf(kind: string, object: KubernetesObject): Readiness {
+export function readinessOf(
+  { group, kind }: Pick<ResourceType, 'group' | 'kind'>,
+  object: KubernetesObject,
+): Readiness {
   const status = fieldsOf(object['status']);
-  const { observedGeneration } = status;
   const { generation } = object.metadata;
-  if (observedGeneration !== undefined && observedGeneration !== generation) return PROGRESSING;
-  return (BY_KIND[kind] ?? byConditions)({ object, status, spec: fieldsOf(object['spec']) });
+  const observed = status['observedGeneration'] ?? (isObserved(group, kind) ? 0 : generation);
+  if (generation !== undefined && observed !== generation) return PROGRESSING;
+  if (conditionOf(status, 'Reconciling')?.['status'] === 'True') return PROGRESSING;
+  const stalled = conditionOf(status, 'Stalled');
+  if (stalled?.['status'] === 'True') return failed(`is stalled: ${wordsOf(stalled)}`);
+  const judge = BY_TYPE[`${group}/${kind}`] ?? byReady;
+  return judge({ object, status, spec: fieldsOf(object['spec']) });
+}
+
+/** The controllers of these say which generation they have seen. */
+function isObserved(group: string, kind: string): boolean {
+  return group === 'apps' || kind === 'PodDisruptionBudget' || kind === 'HorizontalPodAutoscaler';
 }
 
 interface Subject {
@@ -32,14 +48,17 @@ interface Subject {
   readonly status: Fields;
 }
 
-const BY_KIND: Readonly<Record<string, (subject: Subject) => Readiness>> = {
-  Deployment: deployment,
-  StatefulSet: statefulSet,
-  DaemonSet: daemonSet,
-  Job: job,
-  Pod: pod,
-  Service: ({ spec }) => readyIf(spec['type'] !== 'LoadBalancer' || spec['clusterIP'] !== ''),
-  PersistentVolumeClaim: ({ status }) => readyIf(status['phase'] === 'Bound'),
+const BY_TYPE: Readonly<Record<string, (subject: Subject) => Readiness>> = {
+  'apps/Deployment': deployment,
+  'apps/ReplicaSet': replicaSet,
+  'apps/StatefulSet': statefulSet,
+  'apps/DaemonSet': daemonSet,
+  'batch/Job': job,
+  '/Pod': pod,
+  '/Service': service,
+  '/PersistentVolumeClaim': ({ status }) => readyIf(status['phase'] === 'Bound'),
+  'autoscaling/HorizontalPodAutoscaler': autoscaler,
+  'apiextensions.k8s.io/CustomResourceDefinition': definition,
 };
 
 function deployment({ spec, status }: Subject): Readiness {
@@ -51,8 +70,21 @@ function deployment({ spec, status }: Subject): Readiness {
   const wanted = numberOf(spec['replicas']) ?? 1;
   const { replicas, updated, ready } = countsOf(status);
   const isAvailable = conditionOf(status, 'Available')?.['status'] === 'True';
-  const isDone = updated >= wanted && replicas <= updated && count(status, 'availableReplicas') >= updated;
-  return readyIf(isDone && ready >= wanted && isAvailable);
+  const isDone = updated >= wanted && replicas <= wanted && count(status, 'availableReplicas') >= updated;
+  const isRolledOut =
+    numberOf(spec['progressDeadlineSeconds']) === undefined ||
+    spec['progressDeadlineSeconds'] === NO_DEADLINE ||
+    (progressing?.['status'] === 'True' && progressing['reason'] === 'NewReplicaSetAvailable');
+  return readyIf(isDone && ready >= wanted && isRolledOut && isAvailable);
+}
+
+function replicaSet({ spec, status }: Subject): Readiness {
+  const failure = conditionOf(status, 'ReplicaFailure');
+  if (failure?.['status'] === 'True') return failed(`cannot create its Pods: ${wordsOf(failure)}`);
+  const wanted = numberOf(spec['replicas']) ?? 1;
+  const names = ['fullyLabeledReplicas', 'availableReplicas', 'readyReplicas'] as const;
+  const isDone = names.every((name) => count(status, name) >= wanted);
+  return readyIf(isDone && count(status, 'replicas') <= wanted);
 }
 
 function statefulSet({ spec, status }: Subject): Readiness {
@@ -61,14 +93,14 @@ function statefulSet({ spec, status }: Subject): Readiness {
   const { replicas, updated, ready } = countsOf(status);
   if (type === 'OnDelete') return readyIf(ready >= wanted);
   if (ready < wanted || replicas !== wanted) return PROGRESSING;
-  const partition = numberOf(fieldsOf(rollingUpdate)['partition']) ?? 0;
-  if (partition > 0) return readyIf(updated >= wanted - partition);
+  const partition = numberOf(fieldsOf(rollingUpdate)['partition']);
+  if (partition !== undefined) return readyIf(updated >= wanted - partition);
   return readyIf(status['currentRevision'] === status['updateRevision']);
 }
 
 function daemonSet({ status }: Subject): Readiness {
   const wanted = numberOf(status['desiredNumberScheduled']);
-  if (wanted === undefined || numberOf(status['observedGeneration']) === undefined) return PROGRESSING;
+  if (wanted === undefined) return PROGRESSING;
   const names = [
     'currentNumberScheduled',
     'updatedNumberScheduled',
@@ -94,12 +126,29 @@ function pod({ object, status }: Subject): Readiness {
   return trouble === undefined ? PROGRESSING : failed(trouble.text);
 }
 
-function byConditions({ status }: Subject): Readiness {
-  const stalled = conditionOf(status, 'Stalled');
-  if (stalled?.['status'] === 'True') return failed(`is stalled: ${wordsOf(stalled)}`);
-  const isReconciling = conditionOf(status, 'Reconciling')?.['status'] === 'True';
+function service({ spec, status }: Subject): Readiness {
+  const { ingress } = fieldsOf(status['loadBalancer']);
+  return readyIf(spec['type'] !== 'LoadBalancer' || listOf(ingress).length > 0);
+}
+
+/** One without metrics is ready: they come once there are Pods. */
+function autoscaler({ status }: Subject): Readiness {
+  const able = conditionOf(status, 'AbleToScale');
+  return able?.['status'] === 'False' ? failed(`cannot scale: ${wordsOf(able)}`) : READY;
+}
+
+function definition({ status }: Subject): Readiness {
+  const names = conditionOf(status, 'NamesAccepted');
+  if (names?.['status'] === 'False') return failed(`is not accepted: ${wordsOf(names)}`);
+  const established = conditionOf(status, 'Established');
+  const isRefused = established?.['status'] === 'False' && established['reason'] !== 'Installing';
+  if (isRefused) return failed(`is not established: ${wordsOf(established)}`);
+  return readyIf(established?.['status'] === 'True');
+}
+
+function byReady({ status }: Subject): Readiness {
   const ready = conditionOf(status, 'Ready');
-  return readyIf(!isReconciling && (ready === undefined || ready['status'] === 'True'));
+  return readyIf(ready === undefined || ready['status'] === 'True');
 }
 
 function countsOf(status: Fields) {

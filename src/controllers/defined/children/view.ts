@@ -36,7 +36,7 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,
-    readiness: readinessOf(type.kind, object),
+    readiness: readinessOf(type, object),
   };
 }
 
