@@ -101,12 +101,11 @@ export class ChildrenClient {
     return items;
   }
 
-  /** Performs one step. Safe to repeat. @param now milliseconds since the epoch */
+  /** Performs one step. Safe to repeat. */
   async perform(
     step: ChildStep,
     before: LiveChildren,
-    now: () => number,
-    { superseded, progress }: Partial<Pick<AttemptContext, 'superseded' | 'progress'>> = {},
+    { now, superseded, progress }: Pick<AttemptContext, 'now' | 'superseded' | 'progress'>,
   ): Promise<ChildrenEnd> {
     const untilMs = now() + ((step.writes ?? 1) > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
     const soFar: Written[] = [];
@@ -116,7 +115,7 @@ export class ChildrenClient {
       progress?.(actionsOf(step, soFar));
       return written;
     };
-    const isTimeUp = () => superseded?.aborted === true || now() >= untilMs;
+    const isTimeUp = () => superseded.aborted || now() >= untilMs;
     const { done, failure } = await inBatches(step.children, write, { firstSize: SLOWLY, isTimeUp });
     const children = withWritten(before, done);
     const did = actionsOf(step, done);

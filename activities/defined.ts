@@ -180,7 +180,7 @@ export function definedReconciler(
   ): Promise<Performed<DefinedObservation>> {
     const { view, live } = liveOf(step, observation);
     const children = new ChildrenClient(writer, ownerOf(definition, view.resource));
-    const end = await children.perform(step, live.declared as LiveChildren, context.now);
+    const end = await children.perform(step, live.declared as LiveChildren, context);
     const after = { ...liveOf(step, observation), live: { ...live, declared: end.children } };
     return { ...end, observation: after };
   }

@@ -15,7 +15,7 @@ export interface AttemptContext<O = unknown> {
   /** Aborted once the run, or a newer step of the same resource, waits for this one to end. */
   readonly superseded: AbortSignal;
   /** To be told all that the attempt has done so far: the next one reports it, should the process be killed. Absent: outside of Temporal. */
-  readonly progress?: (did: readonly Action[]) => void;
+  readonly progress?: ((did: readonly Action[]) => void) | undefined;
   /** From 1. Default: outside of Temporal. */
   readonly attempt?: number;
   /** Of an earlier attempt of the step that was refused last. */

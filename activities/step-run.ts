@@ -191,7 +191,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   async #rehearse(step: S, observation: O): Promise<Performed<O>> {
-    const rehearsed = await this.#reconciler.rehearse?.(step, observation, this.#context);
+    const context = { ...this.#context, progress: undefined };
+    const rehearsed = await this.#reconciler.rehearse?.(step, observation, context);
     return rehearsed ?? { observation: undefined, did: [] };
   }
 

@@ -44,6 +44,7 @@ const OWNED: readonly Omit<DeclaredType, 'manager'>[] = [
 ];
 const TYPES = OWNED.map((type) => ({ ...type, manager: MANAGER }));
 const STEPS_MAX = 10;
+const CONTEXT = { now: Date.now, superseded: new AbortController().signal };
 let namespace: string;
 
 beforeAll(async () => {
@@ -72,7 +73,7 @@ async function converge(
   while (steps.length < STEPS_MAX) {
     const decision = decideChildren(seen, 1);
     if (decision === undefined || !('verb' in decision)) return { steps, rest: decision };
-    const { refusal, changed, ...end } = await children.perform(decision, seen, Date.now);
+    const { refusal, changed, ...end } = await children.perform(decision, seen, CONTEXT);
     seen = isOf(refusal, 'conflict') ? await observe() : end.children;
     if (refusal === undefined) steps.push(decision.do);
     else expect(refusal.classification).toBe('conflict');
@@ -189,7 +190,7 @@ describe('declared objects on a real API server', () => {
     const step = decideChildren({ wanted, there: [] }, 1);
     if (step === undefined || !('verb' in step)) throw new Error('there is nothing to create');
     const children = new ChildrenClient(cluster.client, owner);
-    const { refusal, children: after } = await children.perform(step, { wanted, there: [] }, Date.now);
+    const { refusal, children: after } = await children.perform(step, { wanted, there: [] }, CONTEXT);
     expect(refusal?.classification).toBe('refused');
     expect(after.refused?.message).toContain(field);
     expect(after.refused?.advice[0]).toContain(field);

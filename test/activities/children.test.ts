@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
+import { sentenceOf, type Action } from '../../src/contract/decision.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
@@ -49,6 +50,15 @@ describe('declared objects that are changed on their way', () => {
     const steps = await world.run();
     expect(steps.slice(-3)).toEqual(['updateStatus', 'applyDeployment', 'failed: overridden']);
     expect(world.condition('Ready')?.['reason']).toBe('Overridden');
+  });
+});
+
+describe('a step on declared objects', () => {
+  it('tells what it has written so far', async () => {
+    const told: string[] = [];
+    const progress = (did: readonly Action[]) => told.push(sentenceOf(did));
+    await aWorld({}).step('createDeployment', { progress });
+    expect(told).toEqual(['created Deployment front']);
   });
 });
 

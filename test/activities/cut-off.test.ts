@@ -73,7 +73,6 @@ describe('a step on declared objects', () => {
     const end = await new ChildrenClient(client, owner).perform(
       step,
       { wanted: [], there: children },
-      context.now,
       context,
     );
     // Batches of one, two and four.

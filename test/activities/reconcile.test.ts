@@ -12,7 +12,9 @@ import type { Circumstances } from '../../src/contract/control.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
   converged,
+  sentenceOf,
   waitFor,
+  type Action,
   type NextStep,
   type Observe,
   type Refusal,
@@ -455,8 +457,9 @@ describe('a write that something changes on its way', () => {
   /** Adds a book, which turns into another one where something changes it. */
   const adding =
     (calls: string[], how: string, color: () => string) =>
-    (step: ShelfStep, before: Shelf): Promise<Performed<Shelf>> => {
+    (step: ShelfStep, before: Shelf, { progress }: AttemptContext<Shelf>): Promise<Performed<Shelf>> => {
       calls.push(`${how} ${step.do}`);
+      progress?.(ADDED);
       const books = before.books + (color() === 'red' ? 1 : 0);
       const changed = changeOf(sent, answerOf(color()));
       return Promise.resolve({ observation: { ...before, books }, did: ADDED, changed });
@@ -474,7 +477,8 @@ describe('a write that something changes on its way', () => {
       perform: adding(calls, 'really', () => color),
       rehearse: adding(calls, 'tried', () => color),
     };
-    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal };
+    const progress = (did: readonly Action[]) => calls.push(`told ${sentenceOf(did)}`);
+    const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal, progress };
     const run = new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed, ...shelf }, context);
     const end = await run.perform('addBook', live(MISSING)).catch((error: unknown) => error);
     return { calls, end };
@@ -501,13 +505,13 @@ describe('a write that something changes on its way', () => {
 
   it('is made again once the dry run is left as it is', async () => {
     const { calls, end } = await execution('red', { ...OVERRIDDEN, message: 'blue' });
-    expect(calls).toEqual(['tried addBook', 'really addBook']);
+    expect(calls).toEqual(['tried addBook', 'really addBook', 'told added Book']);
     expect(end).toMatchObject({ did: ADDED, next: { do: 'converged' } });
   });
 
   it('of another step is made without a dry run', async () => {
     const { calls } = await execution('red', { ...OVERRIDDEN, step: 'removeBook', message: 'blue' });
-    expect(calls).toEqual(['really addBook']);
+    expect(calls).toEqual(['really addBook', 'told added Book']);
   });
 
   it('is reported by the status before it is tried again', async () => {

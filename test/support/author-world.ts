@@ -1,5 +1,5 @@
 import { definedReconciler } from '../../activities/defined.ts';
-import type { Reconciler } from '../../activities/reconciler.ts';
+import type { AttemptContext, Reconciler } from '../../activities/reconciler.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
@@ -40,6 +40,7 @@ interface StepOptions {
   readonly refusal?: Refusal | undefined;
   /** From 1. */
   readonly attempt?: number;
+  readonly progress?: AttemptContext['progress'];
 }
 
 /** One resource `shop/front` of an author's controller on a fake API server: its steps, as a run does them, and its watcher. */
@@ -109,7 +110,7 @@ export class AuthorWorld {
   }
 
   /** One attempt of an activity. */
-  step(name: string, { known, refusal, attempt }: StepOptions = {}): Promise<StepEnd<unknown>> {
+  step(name: string, { known, refusal, attempt, progress }: StepOptions = {}): Promise<StepEnd<unknown>> {
     const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
     const context = {
       ref,
@@ -117,6 +118,7 @@ export class AuthorWorld {
       superseded: new AbortController().signal,
       refusal,
       ...(attempt && { attempt }),
+      progress,
     };
     const reconciler: Reconciler<unknown, Step> = definedReconciler(this.#definition, this.#client());
     return new StepRun(reconciler, context).perform(name, known);
