@@ -39,6 +39,22 @@ describe('the writes of a plan', () => {
     expect(changed).toEqual(['-  readyReplicas: 1', '+  readyReplicas: 2']);
   });
 
+  it('are no difference where only the order of fields is another', () => {
+    const ready = { type: 'Ready', status: 'True', reason: 'Up' };
+    const write = (condition: object) => ({ metadata: { name: 'web' }, status: { conditions: [condition] } });
+    const before = write({ reason: 'Up', status: 'True', type: 'Ready' });
+    const [group] = groupsOf([{ verb: 'patch', path: '/x', before, after: write(ready), isChecked: true }]);
+    expect(group?.diff).toBe('');
+  });
+
+  it('are in a namespace, which is named unless it is that of the resource', () => {
+    const deleted = (namespace: string): PlannedWrite => ({
+      ...{ ...created('web'), verb: 'delete', path: `/api/v1/namespaces/${namespace}/secrets/web` },
+    });
+    const [group] = groupsOf([deleted('shop'), deleted('a'), deleted('b')], 'shop');
+    expect(group?.names).toEqual(['secrets/web', 'secrets/web in a', 'secrets/web in b']);
+  });
+
   it('show no credentials', () => {
     const after = { kind: 'Job', metadata: { name: 'b' }, spec: { url: 'https://me:secret@host/repo.git' } };
     const [group] = groupsOf([{ verb: 'create', path: '/x', before: undefined, after, isChecked: true }]);

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from 'diff';
-import { stringify } from 'yaml';
+import { stringify, type Pair } from 'yaml';
 import type { Rest } from '../../contract/decision.ts';
 import { fieldsOf } from '../../controllers/fields.ts';
 import { redacted } from '../../contract/redacted.ts';
@@ -8,6 +8,8 @@ import type { PlannedWrite } from './rehearsal.ts';
 
 export interface Plan {
   readonly resource: string;
+  /** Of the resource, if it has one. */
+  readonly namespace?: string;
   /** The write of the file itself, if there is one. */
   readonly applied?: PlannedWrite;
   readonly steps: readonly PlannedStep[];
@@ -38,33 +40,35 @@ export type PlanEnd =
 /** Writes that differ only in the name. */
 export interface WriteGroup {
   readonly verb: PlannedWrite['verb'];
-  /** `pods/web-pod-x7k2p` … */
+  /** `pods/web-pod-x7k2p`, `secrets/password in team-1` … */
   readonly names: readonly string[];
   /** Of the first write; a unified diff without its head. */
   readonly diff: string;
   readonly isChecked: boolean;
 }
 
-export function groupsOf(writes: readonly PlannedWrite[]): readonly WriteGroup[] {
+/** @param home the namespace that is not named */
+export function groupsOf(writes: readonly PlannedWrite[], home?: string): readonly WriteGroup[] {
   const groups = new Map<string, WriteGroup>();
   for (const write of writes) {
     const { verb, isChecked } = write;
-    const name = nameIn(write.path);
+    const { name, namespace } = placeIn(write.path);
     const [kind = '', objectName = ''] = name.split('/');
+    const isElsewhere = namespace !== undefined && home !== undefined && namespace !== home;
     const diff = diffOf(write);
     const key = `${verb} ${kind} ${diff.replaceAll(objectName, '*')}`;
     const before = groups.get(key);
-    const names = [...(before?.names ?? []), name];
+    const names = [...(before?.names ?? []), isElsewhere ? `${name} in ${namespace}` : name];
     groups.set(key, { verb, diff, ...before, names, isChecked: isChecked && before?.isChecked !== false });
   }
   return [...groups.values()];
 }
 
-/** `pods/web-pod-x7k2p`, `podsets/web/status` */
-function nameIn(path: string): string {
-  return path
-    .replace(/^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\//, '')
-    .replace(/^namespaces\/[^/]+\/(?=[^/]+\/[^/])(?!status)/, '');
+/** @returns the name as `podsets/web/status` */
+function placeIn(path: string): { readonly name: string; readonly namespace: string | undefined } {
+  const place = path.replace(/^\/(?:api\/[^/]+|apis\/[^/]+\/[^/]+)\//, '');
+  const [prefix = '', namespace] = /^namespaces\/([^/]+)\/(?=[^/]+\/[^/])(?!status)/.exec(place) ?? [];
+  return { name: place.slice(prefix.length), namespace };
 }
 
 const CONTEXT_LINES = 3;
@@ -73,7 +77,7 @@ function diffOf({ before, after, verb }: PlannedWrite): string {
   if (verb === 'delete') return '';
   const context = { context: CONTEXT_LINES };
   const patch = createTwoFilesPatch('', '', yamlOf(before), yamlOf(after), '', '', context);
-  const lines = patch.split('\n').filter((line) => !/^(?:={3,}|---|\+\+\+|\\ )/.test(line));
+  const lines = patch.split('\n').filter((line) => !/^(?:Index:|={3,}|---|\+\+\+|\\ )/.test(line));
   const body = verb === 'create' ? lines.filter((line) => !line.startsWith('@@')) : lines;
   return body.join('\n').trimEnd();
 }
@@ -92,11 +96,20 @@ function yamlOf(value: unknown): string {
   const { apiVersion, kind, metadata, ...content } = fieldsOf(value);
   const kept = Object.entries(fieldsOf(metadata)).filter(([name]) => !OF_THE_SERVER.has(name));
   const ordered = { apiVersion, kind, metadata: Object.fromEntries(kept), ...content };
-  return redacted(stringify(ordered, { lineWidth: 0 }));
+  return redacted(stringify(ordered, { lineWidth: 0, sortMapEntries: inOrder }));
+}
+
+const FIRST_KEYS: readonly unknown[] = ['status', 'spec', 'metadata', 'type', 'name', 'kind', 'apiVersion'];
+
+/** The order of fields is no difference: the server has another one than a patch. */
+function inOrder({ key: a }: Pair, { key: b }: Pair): number {
+  const rank = (key: unknown) => -FIRST_KEYS.indexOf(key);
+  const [one, other] = [a, b].map(String);
+  return rank(one) - rank(other) || (one ?? '').localeCompare(other ?? '');
 }
 
 /** The plan for people; ends in a line feed. */
-export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint: Paint): string {
+export function textOfPlan({ resource, namespace, applied, steps, hold, end }: Plan, paint: Paint): string {
   const count = steps.length === 1 ? '1 step' : `${steps.length} steps`;
   const isHeld = hold !== undefined && hold.after < steps.length;
   const none = end.is === 'outside' || end.is === 'not asked' ? '0 steps that can be tried' : 'nothing to do';
@@ -105,12 +118,12 @@ export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint:
     ...(isHeld && hold.after === index ? ['', `on hold: ${harmless(hold.because)}; without the hold:`] : []),
     '',
     `${index + 1}. ${paint('bold', step)}: ${harmless(because)}`,
-    ...textOfWrites(writes, paint),
+    ...textOfWrites(writes, paint, namespace),
     ...(refusal === undefined ? [] : [`   ${paint('red', `refused: ${harmless(refusal)}`)}`]),
   ];
   return [
     paint('bold', title),
-    ...(applied === undefined ? [] : ['', 'the file', ...textOfWrites([applied], paint)]),
+    ...(applied === undefined ? [] : ['', 'the file', ...textOfWrites([applied], paint, namespace)]),
     ...steps.flatMap(textAt),
     '',
     textOfEnd(end, steps.length > 0 ? 'then: ' : ''),
@@ -120,8 +133,8 @@ export function textOfPlan({ resource, applied, steps, hold, end }: Plan, paint:
 
 const NAMED_MAX = 5;
 
-function textOfWrites(writes: readonly PlannedWrite[], paint: Paint): string[] {
-  return groupsOf(writes).flatMap(({ verb, names, diff, isChecked }) => {
+function textOfWrites(writes: readonly PlannedWrite[], paint: Paint, home?: string): string[] {
+  return groupsOf(writes, home).flatMap(({ verb, names, diff, isChecked }) => {
     const shown = names.slice(0, NAMED_MAX).join(', ');
     const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
     const unchecked = isChecked ? '' : ' (not checked: it depends on an earlier write)';

@@ -2,7 +2,6 @@ import { dryRunOnly } from '../../../activities/dry-run.ts';
 import { pausedNamespaces } from '../../../activities/paused-namespaces.ts';
 import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
-import { APPROVAL_ANNOTATION, PAUSED_ANNOTATION } from '../../contract/control.ts';
 import { namespaceOf, type Controller } from '../../contract/controller.ts';
 import { isRest, isStep, type Observe, type Step } from '../../contract/decision.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
@@ -14,7 +13,7 @@ import type { Program } from '../../program/program.ts';
 import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 import { AskProblem } from '../ask.ts';
 import { reconcilerOf } from '../cluster/live.ts';
-import { pathOf, readObject, type ObjectName } from '../cluster/objects.ts';
+import { pathOf, readObject } from '../cluster/objects.ts';
 import type { Session } from '../session.ts';
 import { configuredControllers } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
@@ -29,15 +28,13 @@ const STEPS_MAX = 1_000;
 const IDLE_MAX = 3;
 const FIELD_MANAGER = 'kubectl-durable';
 
-const HOLDING: ReadonlySet<string> = new Set([PAUSED_ANNOTATION, APPROVAL_ANNOTATION]);
-
 /** Performs the steps of a controller with its own code, on a client that writes nothing. */
 export class Planner {
   readonly #program: Program;
   readonly #client: KubernetesClient;
   readonly #rehearsal: Rehearsal;
   readonly #reconcilers: Reconcilers;
-  /** The same without `--require-approval-over`. */
+  /** The same, where nobody holds a step back. */
   readonly #unheld: Reconcilers;
   readonly #now: () => number;
   readonly #isPaused: (namespace: string) => Promise<boolean>;
@@ -55,7 +52,7 @@ export class Planner {
     this.#client = dryRunOnly(client);
     this.#rehearsal = new Rehearsal(client);
     this.#reconcilers = reconcilersOf(program, { client: this.#rehearsal, options });
-    const reconciliation = { ...options.reconciliation, requireApprovalOver: undefined };
+    const reconciliation = { ...options.reconciliation, areHoldsLifted: true };
     this.#unheld = reconcilersOf(program, {
       client: this.#rehearsal,
       options: { ...options, reconciliation },
@@ -118,15 +115,15 @@ export class Planner {
   async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
     const resource = titleOf({ ...ref, type });
     const namespace = namespaceOf(ref, type);
+    const plan = { resource, ...(namespace !== undefined && { namespace }) };
     const leftOut = whyLeftOut(this.#reconciliation, { ...ref, namespace });
     if (leftOut) this.#notes.add(`the operator ignores ${resource} for now: ${leftOut.message}`);
     const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(namespace));
     const { end, steps } = now;
-    if (end.is !== 'rest' || end.next.do !== 'held') return { resource, ...now };
-    await this.#lift({ type, namespace: ref.namespace, name: ref.name });
+    if (end.is !== 'rest' || end.next.do !== 'held') return { ...plan, ...now };
     const then = await this.#rehearse(this.#unheld, ref, () => Promise.resolve(false));
     const hold = { because: end.next.message, after: steps.length };
-    return { resource, steps: [...steps, ...then.steps], hold, end: then.end };
+    return { ...plan, steps: [...steps, ...then.steps], hold, end: then.end };
   }
 
   /** The user may plan without the right to read the Namespace. */
@@ -139,15 +136,6 @@ export class Planner {
       this.#notes.add(`Namespace ${namespace} may be paused: you may not read it`);
       return false;
     }
-  }
-
-  async #lift(at: ObjectName): Promise<void> {
-    const object = await readObject(this.#rehearsal, at);
-    if (object === undefined) return;
-    const annotations = Object.entries(object.metadata.annotations ?? {});
-    const others = Object.fromEntries(annotations.filter(([key]) => !HOLDING.has(key)));
-    const metadata = { ...object.metadata, annotations: others };
-    this.#rehearsal.pretend(pathOf(at), { ...object, metadata }, false);
   }
 
   async #rehearse(

@@ -89,7 +89,7 @@ export class Rehearsal implements KubernetesClient {
 
   #withRehearsed(list: KubernetesList, { path, query = {} }: RequestOptions): KubernetesList {
     const items = (list.items ?? []).flatMap((item) => {
-      const rehearsed = this.#rehearsed.get(`${path}/${item.metadata.name}`);
+      const rehearsed = this.#rehearsed.get(pathIn(path, item));
       if (rehearsed === undefined) return [item];
       return rehearsed === 'deleted' ? [] : [rehearsed.object];
     });
@@ -103,14 +103,14 @@ export class Rehearsal implements KubernetesClient {
     return [...this.#rehearsed].flatMap(([path, rehearsed]) => {
       if (rehearsed === 'deleted' || !rehearsed.isNew) return [];
       const { metadata } = rehearsed.object;
-      const isIn = path === `${collection}/${metadata.name}` && (name ?? metadata.name) === metadata.name;
+      const isIn = path === pathIn(collection, rehearsed.object) && (name ?? metadata.name) === metadata.name;
       return isIn && matchesLabels(selector, metadata.labels ?? {}) ? [rehearsed.object] : [];
     });
   }
 
   async #create(options: RequestOptions): Promise<KubernetesObject> {
     const name = textOf(fieldsOf(fieldsOf(options.body)['metadata'])['name']) ?? '';
-    const path = `${options.path}/${name}`;
+    const path = `${options.path}/${encodeURIComponent(name)}`;
     const before = this.#rehearsed.get(path);
     if (before !== undefined && before !== 'deleted') throw alreadyExists(options);
     const object = versioned(await this.#created(options, before === 'deleted'));
@@ -196,6 +196,13 @@ function patched(
   const metadata = { ...Object.fromEntries(changed), ...added };
   // A merge patch keeps what makes it an object.
   return mergePatch(object, { ...fieldsOf(body), metadata }) as KubernetesObject;
+}
+
+/** The path of an object of a collection, which may be that of all namespaces. */
+function pathIn(collection: string, { metadata: { namespace, name } }: KubernetesObject): string {
+  const isOfAll = namespace !== undefined && !/\/namespaces\/[^/]+\/[^/]+$/.test(collection);
+  const its = isOfAll ? collection.replace(/[^/]+$/, `namespaces/${namespace}/$&`) : collection;
+  return `${its}/${encodeURIComponent(name)}`;
 }
 
 const SUBRESOURCE = /\/(?:status|scale|finalizers)$/;

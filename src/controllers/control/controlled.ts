@@ -24,6 +24,8 @@ export interface ControlOptions {
   readonly requireApprovalOver?: number | undefined;
   /** Whether the API server compares the name of a person who answers with the user whose request it is. */
   readonly areApproversChecked?: boolean;
+  /** For a plan: what would come if nobody held a step back. */
+  readonly areHoldsLifted?: boolean;
 }
 
 /** What of a controller is of interest here. */
@@ -105,8 +107,8 @@ function decideHeld<S extends Step>(situation: Situation<S>): S | ControlStep | 
 }
 
 function holdOf<S extends Step>(situation: Situation<S>): Held | undefined {
-  const { decision, control, circumstances } = situation;
-  if (!isStep(decision)) return undefined;
+  const { decision, control, circumstances, options } = situation;
+  if (!isStep(decision) || options.areHoldsLifted === true) return undefined;
   // A pause must never hold a finalizer.
   if (control.isBeingDeleted) return awaitApproval(decision, situation);
   if (control.isPaused) return paused(decision, 'resource');
