@@ -10,7 +10,7 @@ import { JOBS } from '../../src/controllers/kinds.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
-import { Bucket, FINALIZER } from '../support/bucket.ts';
+import { Bucket, FINALIZER, UNDER_WAY } from '../support/bucket.ts';
 
 const REF = { controller: 'bucket', namespace: 'shop', name: 'photos', uid: 'uid-1' };
 const CONTEXT = {
@@ -173,6 +173,7 @@ describe('an error of an outside system', () => {
     async (said) => {
       const error = new StepError(said, 'no room', { advice: ['ask for more'] });
       const { reconciler, becomes } = anAuthors({ run: () => Promise.reject(error) });
+      becomes({}, {}, { conditions: [UNDER_WAY] });
       const act = () => new StepRun<unknown, Step, Observe>(reconciler, CONTEXT).perform('act', undefined);
       const first = await act();
       const reason = said === 'refused' ? 'Refused' : 'AccessDenied';
@@ -223,6 +224,7 @@ describe('an error of an outside system', () => {
 
   it('of a step, a bug, is in the status first; then the attempt fails with it', async () => {
     const { reconciler, becomes } = anAuthors({ run: () => Promise.reject(new TypeError('x is undefined')) });
+    becomes({}, {}, { conditions: [UNDER_WAY] });
     const context = { ...CONTEXT, attempt: 3 };
     const act = () => new StepRun<unknown, Step, Observe>(reconciler, context).perform('act', undefined);
     const first = await act();

@@ -6,6 +6,7 @@ import type { Kube, OwnedType, StepDefinition, ViewedObject } from '../../src/ap
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../../src/controllers/defined/note.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import { UNDER_WAY } from '../support/bucket.ts';
 import { podLabel, POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer } from '../../src/kubernetes/errors.ts';
@@ -150,7 +151,7 @@ describe('after a step', () => {
 
   it('everything is observed where it changes something outside; and Temporal knows of each attempt', async () => {
     const definition = aGreeter({ external: true });
-    const note = JSON.stringify({ version: 1, uid: META.uid, conditions: [] });
+    const note = JSON.stringify({ version: 1, uid: META.uid, conditions: [UNDER_WAY] });
     const noted = { metadata: { ...META, annotations: { [noteKeyOf(definition)]: note } } };
     const { requests } = await perform(definition, 'greet', { ...POD, 'GET pods/web': noted });
     expect(requests.slice(-3)).toEqual(['POST shop/configmaps', 'GET shop/configmaps', 'GET pods/web']);

@@ -11,7 +11,7 @@ import { decideDefined } from '../../src/controllers/defined/decide.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
 import { isLibraryStep, type LiveReads } from '../../src/controllers/defined/observation.ts';
 import { definedView, type DefinedView } from '../../src/controllers/defined/view.ts';
-import { bucketIn, FINALIZER, type Stored } from '../support/bucket.ts';
+import { bucketIn, FINALIZER, UNDER_WAY, type Stored } from '../support/bucket.ts';
 
 const NOW_MS = Date.parse('2026-11-21T12:00:00Z');
 const asked = () => Promise.reject(new Error('a decision asks no store'));
@@ -64,6 +64,7 @@ function watched(given: Given) {
 }
 
 const THERE = { versioned: false };
+const BEGUN = { status: { conditions: [UNDER_WAY] } };
 const DELETED = { deletionTimestamp: '2026-11-21T11:00:00Z', generation: 2 };
 const READY = reported({ stored: THERE });
 
@@ -77,8 +78,8 @@ describe('a controller that decides', () => {
   });
 
   it('does its steps durably, with the data of the decision', () => {
-    expect(decide({})).toMatchObject({ do: 'provision', because: 'there is no bucket', isDurable: true });
-    expect(decide({ stored: THERE, spec: { versioned: true } })).toMatchObject({
+    expect(decide(BEGUN)).toMatchObject({ do: 'provision', because: 'there is no bucket', isDurable: true });
+    expect(decide({ ...BEGUN, stored: THERE, spec: { versioned: true } })).toMatchObject({
       do: 'setVersioning',
       data: { to: true },
     });
@@ -90,8 +91,8 @@ describe('a controller that decides', () => {
       ...bucket,
       steps: { ...steps, provision: { ...steps?.provision, timeout: '15m' } },
     } as typeof bucket;
-    expect(decide({}, slow)).toMatchObject({ do: 'provision', isDurable: true, attemptMaxMs: 905_000 });
-    expect(decide({})).not.toHaveProperty('attemptMaxMs');
+    expect(decide(BEGUN, slow)).toMatchObject({ do: 'provision', isDurable: true, attemptMaxMs: 905_000 });
+    expect(decide(BEGUN)).not.toHaveProperty('attemptMaxMs');
     expect(definedController(slow).attemptMaxMs).toBe(905_000);
     expect(definedController(bucket).attemptMaxMs).toBe(15_000);
   });
@@ -103,14 +104,14 @@ describe('a controller that decides', () => {
       writes: ({ resource }: { resource: { spec: object } }) => Object.keys(resource.spec).length,
     };
     const changed = { ...bucket, steps: { ...steps, provision: { ...steps?.provision, ...its } } };
-    expect(nextInHistory(decide({}, changed as typeof bucket))).toEqual({
+    expect(nextInHistory(decide(BEGUN, changed as typeof bucket))).toEqual({
       ...{ do: 'provision', because: 'there is no bucket', isDurable: true, onChange: 'finish', writes: 1 },
       retry: { initialInterval: 2_000, maximumInterval: 300_000 },
     });
     const interrupted = { ...steps, provision: { ...steps?.provision, onChange: 'interrupt' } };
-    expect(nextInHistory(decide({}, { ...bucket, steps: interrupted } as typeof bucket))).not.toHaveProperty(
-      'onChange',
-    );
+    expect(
+      nextInHistory(decide(BEGUN, { ...bucket, steps: interrupted } as typeof bucket)),
+    ).not.toHaveProperty('onChange');
   });
 
   it('reports once what it found, with the fields of the author', () => {
@@ -135,7 +136,7 @@ describe('a controller that decides', () => {
     expect(decide(drifted)).toMatchObject({ do: 'updateStatus' });
     expect(reported(drifted)).toMatchObject({
       url: null,
-      conditions: [{ type: 'Ready', status: 'False' }, {}, { type: 'Reconciling', status: 'True' }, {}],
+      conditions: [{ type: 'Ready', status: 'False' }, {}, { type: 'Reconciling', status: 'True' }, {}, {}],
     });
     expect(decide({ status: reported(drifted) })).toMatchObject({ do: 'provision' });
   });
@@ -166,7 +167,7 @@ describe('a controller that decides', () => {
         { type: 'InputsObserved' },
       ],
     });
-    expect(decide({ spec, metadata: DELETED, stored: THERE })).toMatchObject({ do: 'remove' });
+    expect(decide({ ...BEGUN, spec, metadata: DELETED, stored: THERE })).toMatchObject({ do: 'remove' });
   });
 
   it.each<readonly [string, Decision, object]>([
@@ -257,19 +258,30 @@ describe('what the watcher decides of it', () => {
 });
 
 describe('an attempt of an earlier run', () => {
-  const controller = definedController(bucket);
   const mayArrive = (given: Given) =>
-    controller.mayStillArrive?.({ view: viewOf(aBucket(given)), owned: [] });
+    definedController(bucket).mayStillArrive?.({ view: viewOf(aBucket(given)), owned: [] });
+  const before = { status: READY, metadata: { generation: 2 } };
+  const begun = { ...before, status: reported(before) };
 
-  it('may still take effect unless the status was Ready when nothing but the deletion came after it', () => {
-    expect(mayArrive({})).toBe(true);
+  it('may be in progress from the status before it on, whatever the generation, until a rest that waits for none', () => {
+    expect(begun.status).toMatchObject({
+      conditions: [{ type: 'Ready', status: 'False' }, {}, {}, {}, EXTERNAL],
+    });
+    expect(mayArrive(begun)).toBe(true);
+    const waiting = { ...begun, stored: THERE, unknownForMs: 4_000 };
+    expect(decide(waiting)).toMatchObject({ do: 'wait', recheckMs: 4_000 });
+    const ended = { ...begun, status: reported({ ...begun, stored: THERE }) };
+    expect(mayArrive(ended)).toBe(false);
+  });
+
+  it('is not waited for where none has begun: a new resource, an edit and a deletion', () => {
+    expect(mayArrive({})).toBe(false);
     expect(mayArrive({ status: READY })).toBe(false);
+    expect(mayArrive(before)).toBe(false);
     expect(mayArrive({ status: READY, metadata: DELETED })).toBe(false);
-    expect(mayArrive({ status: READY, metadata: { generation: 2 } })).toBe(true);
-    expect(mayArrive({ status: READY, metadata: { ...DELETED, generation: 3 } })).toBe(true);
-    expect(mayArrive({ metadata: { finalizers: [] } })).toBe(false);
   });
 });
+const EXTERNAL = { type: 'ExternalStep', status: 'True', message: 'provision' };
 
 const AS_WANTED: Decision = { is: 'converged', because: 'it is as it should be' };
 
@@ -310,7 +322,7 @@ it('the types know the steps and their data', () => {
   // @ts-expect-error -- the status of a built-in type is not ours
   expect(() => defineController({ ...ofPods, status: () => ({}) })).toThrow('status cannot');
   expect(() => defineController({ ...ofPods, pollInterval: '10m' })).not.toThrow();
-  const object = { ...aBucket({}), spec: { brightness: 3 } };
+  const object = { ...aBucket(BEGUN), spec: { brightness: 3 } };
   const live = { observed: { brightness: 5 } };
   const decision = decideDefined(lamp, { view: viewOf(object, lamp), owned: [], live }, NOW_MS);
   expect(decision).toMatchObject({ do: 'dim', data: { to: 3 } });

@@ -27,6 +27,11 @@ export const Bucket = defineKind({
 });
 
 export const FINALIZER = 'example.com/bucket';
+/** Of a resource of which a step may be in progress. */
+export const UNDER_WAY = {
+  ...{ type: 'ExternalStep', status: 'True', reason: 'MayBeInProgress', message: 'provision' },
+  ...{ observedGeneration: 1, lastTransitionTime: '2026-11-21T12:00:00Z' },
+};
 
 /** What an author writes about an outside system. */
 export function bucketIn(store: Store) {

@@ -10,7 +10,6 @@ import { decideDefined, statusStepOf } from './decide.ts';
 import {
   attemptMaxMs,
   isExternal,
-  isHeld,
   namesOf,
   stepsOf,
   summariesOf,
@@ -38,7 +37,7 @@ import { referencePermissions, referencesView, referredTypes, watchedReferences 
 import { definedView, isViewed, liveResourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { isFailedForGood, isSettled, isStalled } from './watched.ts';
+import { isFailedForGood, isStalled, isUnderWay } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
@@ -94,10 +93,7 @@ export function definedController(its: AnyDefinition): DefinedController {
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     ...(leavesSomething(definition) && {
       mayStillArrive: (observation: DefinedObservation) =>
-        observation !== 'gone' &&
-        !isSettled(observation.view) &&
-        observation.view.note !== 'missing' &&
-        (finalizer === undefined || isHeld(definition, observation.view.finalizers)),
+        observation !== 'gone' && isUnderWay(observation.view),
       attemptMaxMs: Math.max(...Object.values(stepsOf(definition)).map(attemptMaxMs)),
     }),
     ...(finalizer !== undefined && { finalizer }),

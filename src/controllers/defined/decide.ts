@@ -21,7 +21,7 @@ import { ownedTypes } from './owned.ts';
 import { referredTypes } from './references.ts';
 import { contextOf, isSameIn, reportStep, statusPatch, type Situation } from './reporting.ts';
 import type { DefinedView } from './view.ts';
-import { decideStated, decideWatched, isFailedForGood, isSaid, isSettled, isStalled } from './watched.ts';
+import { decideStated, decideWatched, isFailedForGood, isSaid, isUnderWay, isStalled } from './watched.ts';
 
 /** The attempts of `observe` fail once the status says so, and then Temporal's backoff counts. This is for what comes between. */
 const OBSERVE_AGAIN_MS = 5_000;
@@ -186,9 +186,10 @@ class Deciding {
     const kept = this.#finalizerStep();
     if (kept !== undefined) return kept;
     const isLeftBehind = this.#at.definition.finalizer !== undefined && step.verb === 'create';
-    const isTold = isLeftBehind && isSettled(view);
+    const isTold = isLeftBehind && !isUnderWay(view);
     const { do: name, because } = step;
-    const report = reportStep(this.#at, announced(name, because, refused));
+    const external = isLeftBehind ? { external: name } : {};
+    const report = reportStep(this.#at, { ...announced(name, because, refused), ...external });
     if ((isTold || refused !== undefined) && report !== undefined) return report;
     return isLeftBehind ? { ...step, isDurable: true } : step;
   }
@@ -213,10 +214,12 @@ class Deciding {
         const { view, reads } = this.#at;
         const kept = this.#finalizerStep();
         if (kept !== undefined) return kept;
-        // Without a note, nobody would remember what may come of it once the finalizer is taken away by hand.
-        const isNews = isExternal(this.#at.definition, step) && (isSettled(view) || view.note === 'missing');
-        const isTold = isNews || reads.refused !== undefined;
-        const report = isTold ? reportStep(this.#at, announced(step, because, reads.refused)) : undefined;
+        const isOutside = isExternal(this.#at.definition, step);
+        const isTold = (isOutside && !isUnderWay(view)) || reads.refused !== undefined;
+        const external = isOutside ? { external: step } : {};
+        const report = isTold
+          ? reportStep(this.#at, { ...announced(step, because, reads.refused), ...external })
+          : undefined;
         return report ?? stepFor({ definition: this.#at.definition, facts: contextOf(this.#at) }, outcome);
       }
       case 'record':

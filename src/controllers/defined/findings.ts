@@ -15,7 +15,12 @@ export interface ConditionFindings {
 const NOT_STALLED: Finding = { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
 
 /** A rest; or what the status says while a step goes on. */
-export type ReportedRest = Rest | Omit<Wait, 'recheckMs'>;
+export type ReportedRest = Rest | Announcement;
+
+type Announcement = Omit<Wait, 'recheckMs'> & {
+  /** An attempt of this step may be in progress from now on. */
+  readonly external?: string;
+};
 
 export function findingsOf(rest: ReportedRest): ConditionFindings {
   switch (rest.do) {

@@ -13,6 +13,7 @@ import type { LibraryStep, LiveReads, SeenResource, StatusPatch } from './observ
 import { viewsOf } from './owned.ts';
 import type { LiveResource } from './definition.ts';
 import { isOfInterest, type DefinedView } from './view.ts';
+import { externalFinding, isUnderWay } from './watched.ts';
 
 /* What is remembered of a resource, in its status or in an annotation. */
 
@@ -59,10 +60,26 @@ function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefine
   return { ...step, note: noteOf(uid, conditions) };
 }
 
-function found({ definition, seen, reads }: Situation, reported: ReportedRest): readonly Finding[] {
+function found(at: Situation, reported: ReportedRest): readonly Finding[] {
+  const { definition, seen, reads } = at;
   const { ready, stall, isOver } = findingsOf(reported);
   const digest = reads.unobserved === undefined ? inputsDigest(definition, seen) : undefined;
-  return [...withReconciling(ready, stall, isOver), ...(digest === undefined ? [] : [inputsFinding(digest)])];
+  return [
+    ...withReconciling(ready, stall, isOver),
+    ...(digest === undefined ? [] : [inputsFinding(digest)]),
+    ...externalFindings(at, reported),
+  ];
+}
+
+/** Empty: it stays as it is. */
+function externalFindings(
+  { view, seen, unknownForMs }: Situation,
+  reported: ReportedRest,
+): readonly Finding[] {
+  const begins = 'external' in reported ? reported.external : undefined;
+  if (begins !== undefined) return [externalFinding(begins)];
+  const isOver = !isAnnouncement(reported) && seen.live !== undefined && unknownForMs === 0;
+  return isOver && isUnderWay(view) ? [externalFinding(undefined)] : [];
 }
 
 /** Undefined where the status says it already. @param recorded fields that differ from what is there */

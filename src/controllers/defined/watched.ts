@@ -1,6 +1,6 @@
 import type { Cause } from '../../contract/cause.ts';
 import { converged, isConverged, isStep, stalled } from '../../contract/decision.ts';
-import type { Condition } from '../condition.ts';
+import type { Condition, Finding } from '../condition.ts';
 import { decideChildren, type ChildrenSeen } from './children/decide.ts';
 import type { AnyDefinition } from './definition.ts';
 import { PERMANENT_FAILURE } from './failing.ts';
@@ -51,18 +51,18 @@ function causeIn({ reason, message }: Condition): Cause {
   return { reason: reason, message: message, advice: [] };
 }
 
-/**
- * Whether no attempt of a step may still take effect: Ready is written only then, and taken back before the next step. The API
- * server counts a deletion as a new generation.
- */
-export function isSettled({
-  conditions,
-  generation,
-  isBeingDeleted,
-  observedGeneration = -1,
-}: DefinedView): boolean {
-  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
-  return isReady && generation - observedGeneration <= (isBeingDeleted ? 1 : 0);
+const EXTERNAL = 'ExternalStep';
+
+/** Whether an attempt may be in progress that nobody waits for any more: what is remembered says so before the first one begins. */
+export function isUnderWay({ conditions }: DefinedView): boolean {
+  return conditions.some(({ type, status }) => type === EXTERNAL && status === 'True');
+}
+
+/** @param step undefined: none is in progress any more */
+export function externalFinding(step: string | undefined): Finding {
+  return step === undefined
+    ? { type: EXTERNAL, status: 'False', reason: 'NoneInProgress', message: '' }
+    : { type: EXTERNAL, status: 'True', reason: 'MayBeInProgress', message: step };
 }
 
 /** Whether the status says of this generation that it is not Ready, and that reason. */
