@@ -12,6 +12,7 @@ import {
 } from '../src/controllers/defined/children/view.ts';
 import {
   inWords,
+  hasLostOwner,
   isOwnedBy,
   isSame,
   OWNER_LABEL,
@@ -146,11 +147,11 @@ export class ChildrenClient {
     }
   }
 
-  /** Who has the name? What is ours has lost its label. */
+  /** Who has the name? What is ours has lost its label, or its owner reference: it gets them back by an apply. */
   async #lookAt(wanted: WantedObject): Promise<Written> {
     const object = await kubeOf(this.#client).get(wanted, { timeoutMs: REQUEST_TIMEOUT_MS });
     if (object === undefined) return { child: wanted, isDone: false };
-    if (isOwnedBy(object, this.#owner))
+    if (isOwnedBy(object, this.#owner) || hasLostOwner(object, wanted, this.#owner))
       return { child: wanted, isDone: false, now: childView(wanted.type, object) };
     const controller = controllerOf(object.metadata);
     const whose = controller === undefined ? 'nobody of ours' : `${controller.kind} ${controller.name}`;

@@ -19,6 +19,7 @@ import { ANSWERED_ANNOTATION } from '../../src/controllers/defined/children/dige
 import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
 import { readinessOf, type Readiness } from '../../src/controllers/defined/children/readiness.ts';
 import {
+  OWNER_LABEL,
   wantedOf,
   type DeclaredType,
   type ChildOwner,
@@ -27,6 +28,7 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';
+import { uniqueName } from '../support/cluster.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
@@ -221,6 +223,46 @@ describe('declared objects on a real API server', () => {
     await cluster.patch(at, { metadata: { labels: null } });
     expect((await converge(owner, [service('unlabeled')])).steps).toEqual(['createService', 'applyService']);
     expect((await converge(owner, [service('unlabeled')])).steps).toEqual([]);
+  });
+
+  it('are taken back where they have lost their owner reference', async () => {
+    const owner = await anOwner();
+    await converge(owner, [service('orphaned')]);
+    const at = { type: SERVICES, namespace, name: 'orphaned' };
+    await cluster.patch(at, { metadata: { ownerReferences: null } });
+    expect((await converge(owner, [service('orphaned')])).steps).toEqual(['createService', 'applyService']);
+    const { metadata } = (await cluster.get(at)) ?? {};
+    expect(metadata?.ownerReferences).toMatchObject([{ uid: owner.metadata.uid, controller: true }]);
+    expect((await converge(owner, [service('orphaned')])).steps).toEqual([]);
+  });
+
+  it.each<readonly [string, (other: ChildOwner) => object]>([
+    [
+      'of a resource of the same name that is gone',
+      () => ({ labels: { [OWNER_LABEL]: 'older' }, ownerReferences: null }),
+    ],
+    [
+      'that another controller has taken since',
+      ({ metadata: { name, uid } }) => ({
+        ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid, controller: true }],
+      }),
+    ],
+  ])('are not taken back: one %s', async (_, takenBy) => {
+    const owner = await anOwner();
+    const name = uniqueName();
+    await converge(owner, [service(name)]);
+    const metadata = takenBy(await anOwner());
+    await cluster.patch({ type: SERVICES, namespace, name }, { metadata });
+    const { rest } = await converge(owner, [service(name)]);
+    expect(rest).toMatchObject({ do: 'stalled', reason: 'NameTaken' });
+  });
+
+  it('are not taken from whoever has copied the label', async () => {
+    const owner = await anOwner();
+    const labels = { [OWNER_LABEL]: owner.metadata.uid };
+    await cluster.create(SERVICES, { ...service('copied'), metadata: { name: 'copied', namespace, labels } });
+    const { rest } = await converge(owner, [service('copied')]);
+    expect(rest).toMatchObject({ do: 'stalled', reason: 'NameTaken' });
   });
 
   it('stall where a field cannot change, or are created anew where they may be', async () => {

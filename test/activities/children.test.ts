@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
+import type { WatchedType } from '../../src/api/watched.ts';
 import { sentenceOf, type Action } from '../../src/contract/decision.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
@@ -13,13 +15,15 @@ import { Website, website } from '../support/website.ts';
 const DEPLOYMENT = objectKey(DEPLOYMENTS, 'front');
 
 interface Meddling {
+  /** What becomes of a Deployment's metadata on its way. */
+  readonly strip?: (metadata: KubernetesObject['metadata']) => KubernetesObject['metadata'];
   /** What becomes of the spec of a Deployment on its way. */
   readonly meddle?: (spec: object, writes: number) => object;
   /** What is answered to whoever creates a Service. */
   readonly refuse?: FailedAnswer;
 }
 
-function aWorld({ meddle = (spec) => spec, refuse }: Meddling): AuthorWorld {
+function aWorld({ meddle = (spec) => spec, strip = (metadata) => metadata, refuse }: Meddling): AuthorWorld {
   let writes = 0;
   return new AuthorWorld(website, {
     types: [DEPLOYMENTS, { ...SERVICES, ...(refuse && { refuse: () => refuse }) }],
@@ -27,7 +31,11 @@ function aWorld({ meddle = (spec) => spec, refuse }: Meddling): AuthorWorld {
     meddle: ({ path }, cluster) => {
       if (!path.includes('/deployments')) return;
       writes += 1;
-      cluster.change(DEPLOYMENT, (object) => ({ ...object, spec: meddle(fieldsOf(object['spec']), writes) }));
+      cluster.change(DEPLOYMENT, (object) => ({
+        ...object,
+        metadata: strip(object.metadata),
+        spec: meddle(fieldsOf(object['spec']), writes),
+      }));
     },
   });
 }
@@ -53,12 +61,42 @@ describe('declared objects that are changed on their way', () => {
   });
 });
 
+describe('declared objects that lose their owner reference', () => {
 describe('a step on declared objects', () => {
   it('tells what it has written so far', async () => {
     const told: string[] = [];
     const progress = (did: readonly Action[]) => told.push(sentenceOf(did));
     await aWorld({}).step('createDeployment', { progress });
     expect(told).toEqual(['created Deployment front']);
+  const stripped = (metadata: KubernetesObject['metadata']) => ({ ...metadata, ownerReferences: [] });
+
+  it('are taken back', async () => {
+    const world = aWorld({});
+    await world.run();
+    world.cluster.change(DEPLOYMENT, (object) => ({ ...object, metadata: stripped(object.metadata) }));
+    expect(await world.run()).toEqual(['createDeployment', 'applyDeployment']);
+    expect(world.cluster.get(DEPLOYMENT)?.metadata.ownerReferences).toHaveLength(1);
+    expect(await world.run()).toEqual([]);
+  });
+
+  it('are told to be overridden where they lose it with each write', async () => {
+    const world = aWorld({ strip: stripped });
+    expect((await world.run()).slice(-2)).toEqual(['applyDeployment', 'failed: overridden']);
+    expect(world.condition('Ready')).toMatchObject({
+      reason: 'Overridden',
+      message: expect.stringContaining('metadata.ownerReferences'),
+    });
+  });
+
+  it('are left alone while the resource is being deleted', async () => {
+    const world = aWorld({});
+    await world.run();
+    world.cluster.change(DEPLOYMENT, (object) => ({ ...object, metadata: stripped(object.metadata) }));
+    world.cluster.change(objectKey(Website as WatchedType, 'front'), (object) => ({
+      ...object,
+      metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['theirs'] },
+    }));
+    expect(await world.run()).toEqual([]);
   });
 });
 

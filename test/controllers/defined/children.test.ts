@@ -11,6 +11,7 @@ import { canonicalQuantity } from '../../../src/controllers/defined/children/qua
 import { readinessOf } from '../../../src/controllers/defined/children/readiness.ts';
 import { isAsWanted, type ChildView } from '../../../src/controllers/defined/children/view.ts';
 import {
+  hasLostOwner,
   isOwnedBy,
   childOwnerKey,
   wantedOf,
@@ -158,6 +159,17 @@ describe('a declared object', () => {
       expect(isOwnedBy(object, OWNER)).toBe(true);
       expect(childOwnerKey(object, OWNER)).toBe('shop/front');
     }
+  });
+
+  it('has lost its owner if all but the owner reference says whose it is, and can be applied', () => {
+    const [wanted] = wantedIn([CONFIG_MAPS], aDeclared('ConfigMap', 'a'));
+    if (wanted === undefined) throw new Error('nothing is declared');
+    const { labels, name } = wanted.object.metadata;
+    const managedFields = [{ manager: MANAGED_BY, operation: 'Apply', fieldsV1: {} }];
+    const lost = { metadata: { labels, name, managedFields } } as unknown as KubernetesObject;
+    expect(hasLostOwner(lost, wanted, OWNER)).toBe(true);
+    expect(hasLostOwner(wanted.object, wanted, OWNER)).toBe(false);
+    expect(hasLostOwner(lost, { ...wanted, type: { ...wanted.type, once: true } }, OWNER)).toBe(false);
   });
 
   it('is not one of another resource of the same name', () => {

@@ -43,8 +43,9 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
 /** Fields of no object: what we do not own is not as it was applied. */
 const NOTHING = { 'f:metadata': { 'f:labels': { '.': {} } } };
 
-/** Whether an object is as it is declared, as far as the server takes it. */
-export function isAsWanted({ digest, answered }: ChildView, wanted: Wanted): boolean {
+/** Whether an object is as it is declared, as far as the server takes it. One without its owner reference never is. */
+export function isAsWanted({ digest, answered, isElsewhere }: ChildView, wanted: Wanted): boolean {
+  if (isElsewhere !== wanted.isElsewhere) return false;
   if (digest === wanted.digest) return true;
   return answered?.wanted === wanted.digest && answered.answer === digest;
 }

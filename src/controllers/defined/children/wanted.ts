@@ -4,6 +4,7 @@ import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../cont
 import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
 import { fieldsOf } from '../../fields.ts';
 import { manifestDigest } from './digest.ts';
+import { ourFields } from './owned-fields.ts';
 
 /** On each declared object: the UID of the resource that declares it. */
 export const OWNER_LABEL = 'durable-operator.dev/owner-uid';
@@ -142,6 +143,25 @@ export function isOwnedBy({ metadata }: KubernetesObject, owner: ChildOwner): bo
   return (
     metadata.labels?.[OWNER_LABEL] === uid &&
     metadata.annotations?.[OWNER_ANNOTATION] === `${controller}/${namespace}/${name}`
+  );
+}
+
+/**
+ * Whether an object has lost its owner reference, and everything else says that it is the resource's. One of `once` does not get it back:
+ * an apply would change more.
+ */
+export function hasLostOwner(
+  object: KubernetesObject,
+  { type, isElsewhere }: Wanted,
+  owner: ChildOwner,
+): boolean {
+  const { metadata } = object;
+  return (
+    !isElsewhere &&
+    type.once !== true &&
+    controllerOf(metadata) === undefined &&
+    metadata.labels?.[OWNER_LABEL] === owner.metadata.uid &&
+    ourFields(object, type.manager) !== undefined
   );
 }
 
