@@ -233,8 +233,9 @@ class Reconcile {
     return this.#changes.count > this.#seen;
   }
 
-  #isBrief({ writes = 1, isDurable }: Step): boolean {
-    return isDurable !== true && writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
+  #isBrief({ do: name, writes = 1, isDurable }: Step): boolean {
+    const isSlow = isDurable === true || (name === 'observe' && this.#run.observesOutside === true);
+    return !isSlow && writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
   }
 
   #tryLocally(step: Step | Observe): Promise<StepReport | Failed | RetryAfter> {
@@ -297,12 +298,13 @@ class Reconcile {
 
   /** A long history is left behind; the next run observes the live resource. */
   #continueAsNew(): Promise<never> {
-    const { ref, cluster, reason } = this.#run;
+    const { ref, cluster, reason, observesOutside } = this.#run;
     const first: Observe = { do: 'observe', because: 'the run continued as new with an empty history' };
     return continueAsNew<(input: RunInput) => Promise<string>>({
       ...{ ref, reason, first, did: this.#did },
       ...(this.#unknownUntilMs > 0 && { unknownUntilMs: this.#unknownUntilMs }),
       ...(cluster && { cluster }),
+      ...(observesOutside && { observesOutside }),
     });
   }
 }

@@ -163,6 +163,8 @@ export interface Controller<
    * beginning of a run. Default: never.
    */
   mayStillArrive?(observation: Observation): boolean;
+  /** Its observations ask an outside system, which may take its time. Default: they do not. */
+  readonly observesOutside?: true;
   /** How long an attempt of the longest of its steps may take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */
   readonly attemptMaxMs?: number;
   /**

@@ -35,6 +35,8 @@ export interface RunInput {
   readonly first: NextInHistory;
   /** Of the resource, as the watcher saw it when it named the first step. */
   readonly resourceVersion?: string;
+  /** An observation asks an outside system: it is not tried within a workflow task first. Absent: it does not. */
+  readonly observesOutside?: true;
   /** What earlier runs of the same story did, where a long history was left behind. */
   readonly did?: readonly Action[];
   /** As {@link StepInput} has it, likewise. */

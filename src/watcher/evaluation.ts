@@ -62,6 +62,7 @@ export function startRequestFor(evaluation: Evaluation, controller: Controller):
     reason: reasonOf(decision),
     first: firstStep(evaluation, controller.steps),
     resourceVersion,
+    ...(controller.observesOutside && { observesOutside: true }),
   };
 }
 

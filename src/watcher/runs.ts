@@ -32,6 +32,8 @@ export interface StartRequest {
   readonly first: NextInHistory;
   /** Of the resource in that view. */
   readonly resourceVersion: string;
+  /** As {@link RunInput} has it. */
+  readonly observesOutside?: true;
 }
 
 /** The engine cannot be reached, or is too busy to answer: every key has to wait. */

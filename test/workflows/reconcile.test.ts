@@ -189,6 +189,15 @@ describe('a step that is durable from the start', () => {
   });
 });
 
+describe('an observation of an outside system', () => {
+  it('is not tried within a workflow task, which would cut it off after a second', async () => {
+    const [run, story] = await start(OBSERVE, { observesOutside: true });
+    expect(story).toEqual(['observe']);
+    expect(await run.ends(result(ADD))).toEqual(['addPod locally']);
+    expect(await run.ends(result(OBSERVE))).toEqual(['observe']);
+  });
+});
+
 describe('a step whose attempt finishes in spite of a change', () => {
   const FINISHES: Step = { ...MANY, onChange: 'finish' };
 

@@ -96,6 +96,7 @@ export function definedController(its: AnyDefinition): DefinedController {
         observation !== 'gone' && isUnderWay(observation.view),
       attemptMaxMs: Math.max(...Object.values(stepsOf(definition)).map(attemptMaxMs)),
     }),
+    ...(definition.observe !== undefined && isAnyExternal(definition) && { observesOutside: true }),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
@@ -144,10 +145,15 @@ function watchedView(definition: AnyDefinition, object: KubernetesObject): Defin
   };
 }
 
+function isAnyExternal(definition: AnyDefinition): boolean {
+  return Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
+}
+
 /** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */
 function leavesSomething(definition: AnyDefinition): boolean {
-  const isAnyExternal = Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
-  return isAnyExternal || (definition.children !== undefined && definition.finalizer !== undefined);
+  return (
+    isAnyExternal(definition) || (definition.children !== undefined && definition.finalizer !== undefined)
+  );
 }
 
 /** A mistake of the controller shows in the run of the resource. */
