@@ -61,13 +61,16 @@ describe('declared objects that are changed on their way', () => {
   });
 });
 
-describe('declared objects that lose their owner reference', () => {
 describe('a step on declared objects', () => {
   it('tells what it has written so far', async () => {
     const told: string[] = [];
     const progress = (did: readonly Action[]) => told.push(sentenceOf(did));
     await aWorld({}).step('createDeployment', { progress });
     expect(told).toEqual(['created Deployment front']);
+  });
+});
+
+describe('declared objects that lose their owner reference', () => {
   const stripped = (metadata: KubernetesObject['metadata']) => ({ ...metadata, ownerReferences: [] });
 
   it('are taken back', async () => {
