@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unsaidIn } from './zod-checks.ts';
 
 /**
  * An OpenAPI v3 schema as a CustomResourceDefinition takes it. Source: Kubernetes docs, "Extend the Kubernetes API with
@@ -18,7 +19,7 @@ export class NotStructural extends Error {
 const KEYS = [
   ...['description', 'type', 'format', 'nullable', 'default', 'enum'],
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  ...['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'uniqueItems', 'maxProperties'],
+  ...['minLength', 'maxLength', 'pattern', 'allOf', 'minItems', 'maxItems', 'uniqueItems', 'maxProperties'],
   ...['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-map-type'],
   ...['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-fields', 'x-kubernetes-validations'],
   ...['required', 'properties', 'items', 'additionalProperties'],
@@ -41,9 +42,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
  * @throws NotStructural
  */
 export function structuralSchema(schema: z.ZodType, where: string): StructuralSchema {
-  refuseUnsaidChecks(schema, where);
+  const unsaid = unsaidIn(schema, where);
+  if (unsaid !== undefined) throw new NotStructural(unsaid);
   try {
-    const json = z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0' });
+    const json = z.toJSONSchema(schema, { io: 'input', target: 'openapi-3.0', metadata: WITHOUT_IDS });
     return structural(json, where);
   } catch (error) {
     if (error instanceof NotStructural) throw error;
@@ -52,6 +54,14 @@ export function structuralSchema(schema: z.ZodType, where: string): StructuralSc
     });
   }
 }
+
+/** An id would move a schema away, and leave a $ref. */
+const WITHOUT_IDS = Object.assign(z.registry<z.core.GlobalMeta>(), {
+  get(schema: z.core.$ZodType) {
+    const meta = Object.entries(z.globalRegistry.get(schema) ?? {});
+    return Object.fromEntries(meta.filter(([name]) => name !== 'id'));
+  },
+});
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -88,12 +98,21 @@ function inner(key: string, value: unknown, where: string): unknown {
       return schemaAt(value, '.*');
     case 'pattern':
       return patternForGo(String(value), where);
+    case 'allOf':
+      return (value as readonly Json[]).map((each) => patternIn(each, where));
     default:
       return value;
   }
 }
 
-const NOT_IN_GO = ['(?=', '(?!', '(?<=', '(?<!', '\\1', '\\k<'];
+/** zod joins the patterns of a text so. Source: apiextensions, `ValidateStructural`: a type may not stand there. */
+function patternIn({ type, pattern, ...others }: Json, where: string): Json {
+  if (type !== 'string' || typeof pattern !== 'string' || Object.keys(others).length > 0)
+    throw new NotStructural(`${where} has allOf, which a CRD cannot have; use one type with all its fields`);
+  return { pattern: patternForGo(pattern, where) };
+}
+
+const NOT_IN_GO = ['(?=', '(?!', '(?<=', '(?<!', '\\1', '\\k<', '\\u'];
 
 /** JavaScript escapes the slash; Go need not. */
 function patternForGo(pattern: string, where: string): string {
@@ -120,32 +139,4 @@ function bounded(json: Json): Json {
     minimum: minimum === bounds.minimum ? undefined : minimum,
     maximum: maximum === bounds.maximum ? undefined : maximum,
   };
-}
-
-/** `refine` runs here alone: the API server would accept what it refuses. */
-function refuseUnsaidChecks(schema: z.ZodType, where: string): void {
-  const { def } = schema._zod;
-  const isSaid = schema.meta()?.['x-kubernetes-validations'] !== undefined;
-  const hasOwn = def.checks?.some((check) => check._zod.def.check === 'custom') ?? false;
-  if (hasOwn && !isSaid)
-    throw new NotStructural(
-      `${where} has a refinement, which the API server does not know; say it in CEL, too: .meta({ "x-kubernetes-validations": [{ rule, message }] })`,
-    );
-  if (schema instanceof z.ZodRecord && !isPlainText(schema.keyType as z.ZodType))
-    throw new NotStructural(`${where} has rules for its keys, which a CRD cannot have; say them in CEL`);
-  for (const [name, each] of partsOf(schema)) refuseUnsaidChecks(each, `${where}${name}`);
-}
-
-function isPlainText(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodString && (schema._zod.def.checks ?? []).length === 0;
-}
-
-function partsOf(schema: z.ZodType): readonly (readonly [name: string, schema: z.ZodType])[] {
-  if (schema instanceof z.ZodObject)
-    return Object.entries(schema.shape).map(([name, each]) => [`.${name}`, each as z.ZodType]);
-  if (schema instanceof z.ZodArray) return [['[]', schema.element as z.ZodType]];
-  if (schema instanceof z.ZodRecord) return [['.*', schema.valueType as z.ZodType]];
-  const isWrapper =
-    schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
-  return isWrapper ? [['', schema.unwrap() as z.ZodType]] : [];
 }
