@@ -64,7 +64,7 @@ export async function namesIn(
   kind: string,
 ): Promise<readonly string[]> {
   const { type } = parseResource(program, [kind]).controller.primary;
-  const targets = await listTargets(client, type, namespace);
+  const targets = await listTargets(client, type, { namespace });
   return targets.map(({ name }) => name);
 }
 

@@ -14,6 +14,7 @@ export interface SharedOptions extends SessionOptions {
   readonly allNamespaces?: boolean;
   readonly output?: OutputFormat;
   readonly yes?: boolean;
+  readonly selector?: string;
 }
 
 const outputOption = () => new Option('-o, --output <format>', 'format of the output');
@@ -21,6 +22,7 @@ const outputOption = () => new Option('-o, --output <format>', 'format of the ou
 const SHARED = {
   allNamespaces: () => new Option('-A, --all-namespaces', 'in all namespaces'),
   yes: () => new Option('-y, --yes', 'do not ask'),
+  selector: () => new Option('-l, --selector <labels>', 'only those with these labels, as in kubectl'),
   data: () => outputOption().choices(['json', 'yaml']),
   dataOrWide: () => outputOption().choices(OUTPUT_FORMATS),
 };

@@ -24,9 +24,9 @@ type Change = keyof typeof CHANGES;
 
 /** Adds `pause` or `resume`. */
 export function addChange(change: Change, program: Command, ask: Ask): void {
-  const command = addCommand(program, ask, change, 'allNamespaces', 'yes').argument(
+  const command = addCommand(program, ask, change, 'allNamespaces', 'selector', 'yes').argument(
     '<resource...>',
-    'KIND/NAME; namespace/NAME for all in it; controller/NAME or KIND for all of its resources',
+    'KIND/NAME, one or several; namespace/NAME for all in it; controller/NAME or KIND for all of its resources',
   );
   answerWith<SharedOptions>(command, ask, (_, question) => answerPause(ask, question, change));
 }
@@ -51,9 +51,10 @@ async function answerPause(ask: Ask, question: Question<SharedOptions>, change: 
     if (isWritten) ask.stdout.write(`${argumentsOf(target)} ${CHANGES[change].did}${all}\n`);
     else ask.stderr.write(`${argumentsOf(target)} is gone or was replaced: not ${CHANGES[change].did}\n`);
   }
-  const others = targets.length - due.length;
-  const who = isBatch ? `${others} of ${targets.length}` : targets.map(argumentsOf).join();
-  if (others > 0) ask.stdout.write(`${who} ${others === 1 ? 'is' : 'are'} ${CHANGES[change].already}\n`);
+  const others = targets.filter((target) => !isDue(target, change));
+  const who = isBatch ? `${others.length} of ${targets.length}` : others.map(argumentsOf).join(', ');
+  const are = others.length === 1 ? 'is' : 'are';
+  if (others.length > 0) ask.stdout.write(`${who} ${are} ${CHANGES[change].already}\n`);
   return written.every(({ isWritten }) => isWritten) ? 0 : 1;
 }
 
@@ -65,16 +66,35 @@ interface Targets {
 
 async function targetsOf({ session, words, options }: Question<SharedOptions>): Promise<Targets> {
   const { program, client, namespace } = session;
-  const { controller, name } = resourceOf(program, words);
-  const { type } = controller.primary;
-  const isEverywhere = options.allNamespaces === true;
-  if (name !== undefined) {
-    if (isEverywhere) throw new AskProblem(`-A and the name "${name}" exclude each other; leave one out`);
-    return { targets: [await readTarget(client, { type, namespace, name })], isBatch: false };
+  const { allNamespaces: isEverywhere = false, selector: labelSelector } = options;
+  const resources = resourcesIn(words).map((each) => resourceOf(program, each));
+  const [all] = resources.filter(({ name }) => name === undefined);
+  if (all === undefined) {
+    const excluded = isEverywhere ? '-A' : labelSelector === undefined ? undefined : '-l';
+    const [{ name = '' } = {}] = resources;
+    if (excluded)
+      throw new AskProblem(`${excluded} and the name "${name}" exclude each other; leave one out`);
+    const named = resources.map(({ controller, name: its = '' }) =>
+      readTarget(client, { type: controller.primary.type, namespace, name: its }),
+    );
+    return { targets: await Promise.all(named), isBatch: false };
   }
-  if (!type.namespaced && !isEverywhere)
+  if (resources.length > 1)
+    throw new AskProblem('a KIND for all of its resources stands alone; name each resource');
+  const { type } = all.controller.primary;
+  if (!type.namespaced && !isEverywhere && labelSelector === undefined)
     throw new AskProblem(`${type.plural} have no namespace; write -A for all of them, or name one`);
-  return { targets: await listTargets(client, type, isEverywhere ? undefined : namespace), isBatch: true };
+  const listing = { namespace: isEverywhere ? undefined : namespace, labelSelector };
+  return { targets: await listTargets(client, type, listing), isBatch: true };
+}
+
+/** As kubectl takes them: `KIND/NAME KIND/NAME`, or `KIND NAME NAME`. */
+function resourcesIn(words: readonly string[]): readonly (readonly string[])[] {
+  const [kind = '', ...names] = words;
+  if (words.every((word) => word.includes('/'))) return words.map((word) => [word]);
+  return names.length > 1 && !words.some((word) => word.includes('/'))
+    ? names.map((name) => [kind, name])
+    : [words];
 }
 
 /** `controller/pod-set` means all of its resources. @throws AskProblem */
@@ -96,7 +116,8 @@ function questionFor(
   change: Change,
 ): string {
   const { type = NAMESPACES } = due[0] ?? {};
-  const where = options.allNamespaces === true ? '' : ` in namespace ${session.namespace}`;
+  const where =
+    options.allNamespaces === true || !type.namespaced ? '' : ` in namespace ${session.namespace}`;
   const inThem = type === NAMESPACES ? ', and everything in them' : '';
   return `${CHANGES[change].verb} ${countOf(due.length, type)}${where}${inThem}?`;
 }

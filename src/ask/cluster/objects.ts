@@ -95,13 +95,13 @@ export function missing({ type, namespace, name }: ObjectName): never {
   throw new AskProblem(`there is no ${type.kind} ${name}${place}; ${check}`);
 }
 
-/** All of a type. @param namespace undefined: all namespaces. @throws ApiError */
+/** Those of a type. @param namespace undefined: all namespaces. @throws ApiError */
 export async function listTargets(
   client: KubernetesClient,
   type: ResourceType,
-  namespace: string | undefined,
+  { namespace, labelSelector }: Pick<Listing, 'namespace' | 'labelSelector'>,
 ): Promise<readonly LiveTarget[]> {
-  const listing = { namespace: type.namespaced ? namespace : undefined, metadataOnly: true };
+  const listing = { namespace: type.namespaced ? namespace : undefined, labelSelector, metadataOnly: true };
   return (await listObjects(client, type, listing)).map((object) => targetFrom(object, type));
 }
 

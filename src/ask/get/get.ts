@@ -16,7 +16,7 @@ interface GetOptions extends ReadOptions {
 }
 
 export function addGet(program: Command, ask: Ask): void {
-  const command = addCommand(program, ask, 'get', 'allNamespaces', 'dataOrWide')
+  const command = addCommand(program, ask, 'get', 'allNamespaces', 'selector', 'dataOrWide')
     .argument('[resource...]', 'KIND, KIND/NAME, or KIND NAME')
     .addOption(
       new Option('--state <state,...>', `only those in these states: ${STATES.join(', ')}`).argParser(
@@ -24,7 +24,6 @@ export function addGet(program: Command, ask: Ask): void {
       ),
     )
     .option('--not-ready', 'only those that are not well')
-    .option('-l, --selector <labels>', 'only those with these labels, as in kubectl')
     .option('-w, --watch', 'then print rows that change, until Ctrl-C');
   answerWith(command, ask, answerGet);
 }
