@@ -1,8 +1,8 @@
 import type { KubernetesObject, OwnerReference } from '../contract/object.ts';
 
 /**
- * The owner reference of an object that belongs to a resource: Kubernetes deletes it after the resource. Only for objects in the
- * namespace of the resource.
+ * The owner reference of an object that belongs to a resource: Kubernetes deletes it after the resource. For objects in the
+ * namespace of the resource; in any namespace, if the resource is cluster-scoped.
  *
  * @throws Error if the resource has no apiVersion or kind, as an item of a list
  * @example

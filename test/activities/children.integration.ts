@@ -28,7 +28,7 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';
-import { uniqueName } from '../support/cluster.ts';
+import { CLUSTER_ROLES, uniqueName } from '../support/cluster.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
@@ -283,6 +283,32 @@ describe('declared objects on a real API server', () => {
     const { steps, rest } = await converge(owner, [renamed('two'), claim('ReadOnlyMany')]);
     expect(steps).toEqual(expect.arrayContaining(['applyDeployment', 'deletePersistentVolumeClaim']));
     expect(rest).toMatchObject({ do: 'stalled', reason: 'ImmutableField' });
+  });
+
+  it('of a cluster-scoped resource, in any namespace, go with it by the garbage collector', async () => {
+    const { metadata } = await cluster.create<KubernetesObject>(CLUSTER_ROLES, {
+      ...{
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRole',
+        metadata: { name: uniqueName() },
+      },
+    });
+    const type = { ...CLUSTER_ROLES, kind: 'ClusterRole', namespaced: false };
+    const owner: ChildOwner = { controller: 'website', type, metadata };
+    const namespaces = [namespace, await cluster.aNamespace()];
+    const everywhere = namespaces.map((each) => ({
+      ...service('everywhere'),
+      metadata: { name: 'everywhere', namespace: each },
+    }));
+    expect((await converge(owner, everywhere)).steps).toEqual(['createService']);
+    expect((await converge(owner, everywhere)).steps).toEqual([]);
+    await cluster.delete({ type: CLUSTER_ROLES, name: metadata.name });
+    for (const each of namespaces)
+      await eventually(
+        async () =>
+          (await cluster.get({ type: SERVICES, namespace: each, name: 'everywhere' })) === undefined,
+        60_000,
+      );
   });
 
   it('lose a field that is no longer declared, also the first time after their creation', async () => {
