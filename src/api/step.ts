@@ -72,8 +72,8 @@ export interface StepContext<R, Owned, Observed, Clients = unknown, Options = un
 export interface StepResult {
   /** In the past tense: `created the bucket`. */
   readonly message: string;
-  /** An Event of the resource that says the same. Both in CamelCase: `{ reason: 'Created', action: 'Create' }`. */
-  readonly event?: { readonly reason: string; readonly action: string };
+  /** An Event of the resource that says the same. Both in CamelCase: `{ reason: 'Created', action: 'Create' }`. Default type: `Normal`. */
+  readonly event?: { readonly reason: string; readonly action: string; readonly type?: 'Normal' | 'Warning' };
 }
 
 /**

@@ -3,6 +3,7 @@ import { StepRun } from '../../activities/step-run.ts';
 import { definedReconciler } from '../../activities/defined.ts';
 import { defineController } from '../../src/api/controller.ts';
 import type { Kube } from '../../src/api/kube.ts';
+import type { StepResult } from '../../src/api/step.ts';
 import { StepError } from '../../src/api/step-error.ts';
 import type { DefinedObservation } from '../../src/controllers/defined/observation.ts';
 import type { Observe, Step } from '../../src/contract/decision.ts';
@@ -26,7 +27,11 @@ const DELETION = { what: 'Job', count: 1, of: 'job-1', names: () => ['photos-bac
 /** What an author does with what they are given. */
 interface Doing {
   readonly observe?: (kube: Pick<Kube, 'get' | 'list'>, signal: AbortSignal) => Promise<unknown>;
-  readonly run?: (kube: Kube, key: string, running: { readonly signal: AbortSignal }) => Promise<string>;
+  readonly run?: (
+    kube: Kube,
+    key: string,
+    running: { readonly signal: AbortSignal },
+  ) => Promise<string | StepResult>;
   readonly isDeleting?: boolean;
 }
 
@@ -78,6 +83,18 @@ function anAuthors({
   };
   return { reconciler, requests, act, becomes };
 }
+
+describe('an Event of a step', () => {
+  it.each<[type: string, event: StepResult['event']]>([
+    ['Normal', { reason: 'Moved', action: 'Move' }],
+    ['Warning', { reason: 'Moved', action: 'Move', type: 'Warning' }],
+  ])('is of the type that the author says: %s', async (type, event) => {
+    const { act } = anAuthors({
+      run: () => Promise.resolve({ message: 'moved it', ...(event && { event }) }),
+    });
+    expect((await act()).event).toMatchObject({ ...event, type, note: 'moved it' });
+  });
+});
 
 describe('a step of an author', () => {
   it('has one signal, whose time runs from the beginning, whenever it asks for it', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import type { TemporalAccess } from '../../src/ask/session.ts';
@@ -52,13 +52,22 @@ function temporalWith(count: number): TemporalAccess {
   return aTemporal({ call, runs: new RunReader({ namespace: 'default', call }) });
 }
 
+/** An Event in the middle of each of these hours. */
+const eventsAt = (hours: readonly number[]) =>
+  hours.map((hour) => ({
+    ...{ type: 'Normal', reason: `Hour${hour}`, note: 'n', reportingController: 'durable-operator/pod-set' },
+    eventTime: new Date((hour + 0.5) * HOUR_S * 1000).toISOString(),
+    ...{ metadata: { uid: `event-${hour}` }, regarding: { uid: 'u' } },
+  }));
+let events: readonly object[] = [];
+
 function history(count: number, ...words: readonly string[]) {
   return asked(['history', 'podset/web', ...words], {
     temporal: () => Promise.resolve(temporalWith(count)),
-    // There are no Events, and no PodSet any more.
+    // There is no PodSet any more.
     answerTo: ({ path }) =>
       path.endsWith('/events')
-        ? { metadata: {}, items: [] }
+        ? { metadata: {}, items: events }
         : new ApiError('gone', { classification: 'not-found', status: 404 }),
   });
 }
@@ -85,6 +94,22 @@ describe('a long history', () => {
     expect(stderr).toBe('');
     expect(reconcilesIn(stdout)).toHaveLength(tail);
     expect(stdout).toContain('run run-2500)');
+  });
+});
+
+describe('the Events of a history', () => {
+  afterEach(() => {
+    events = [];
+  });
+
+  it.each([
+    ['1', [3]],
+    ['2', [2, 3]],
+    ['3', [0, 1, 2, 3]],
+  ])('are those of the runs that are shown: --tail %s', async (tail, hours) => {
+    events = eventsAt([0, 1, 2, 3]);
+    const { stdout } = await history(3, '--tail', tail);
+    expect(stdout.match(/(?<=Hour)\d/g)?.map(Number)).toEqual(hours);
   });
 });
 

@@ -158,7 +158,9 @@ export class HistoryReader {
         ? [`only the last ${most} reconciles are shown; for more: --tail ${most * 10}`]
         : []),
     ];
-    return { incarnations: incarnationsOf({ live, runs: shown, timelines, events: events ?? [] }), notes };
+    const sinceMs = runs.length > most ? (shown[0]?.startedAtMs ?? 0) : 0;
+    const since = (events ?? []).filter(({ atMs }) => atMs >= sinceMs);
+    return { incarnations: incarnationsOf({ live, runs: shown, timelines, events: since }), notes };
   }
 
   /** The oldest first. Temporal's list may be a second late, so the latest run is also read by itself. */
