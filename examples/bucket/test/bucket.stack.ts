@@ -31,9 +31,9 @@ test('wherever the operator is killed, there is one bucket, and none in the end'
     },
     { env },
   );
-  // The finalizer; Ready; what is removed, before it is; the finalizer again.
+  // The finalizer; that it is made; Ready; that it is removed; the finalizer again.
   const [status, resource] = ['patch buckets/photos/status', 'patch buckets/photos'];
-  assert.deepEqual(writes, [resource, status, status, resource]);
+  assert.deepEqual(writes, [resource, status, status, status, resource]);
 });
 
 test('what changes while a server is down is done afterwards, with the rights that it has', async () => {
