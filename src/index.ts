@@ -7,6 +7,7 @@ import type { AnyDefinition } from './controllers/defined/definition.ts';
  * What the package exports. See docs/build-your-own.md.
  */
 
+export { duration as durationMs } from './config/values.ts';
 export * from './api/index.ts';
 export type { AnyDefinition } from './controllers/defined/definition.ts';
 export type { Operator } from './program/operator.ts';

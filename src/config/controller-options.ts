@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { option, section } from './option.ts';
+import { DURATION } from './values.ts';
 
 /*
  * The options that an author's controller has: each field of a zod object becomes a row of the table.
@@ -40,12 +41,14 @@ export function optionsOfController(options: object, controller: string): unknow
 function optionFor(property: string, field: z.ZodType, refuse: (problem: string) => void) {
   if (SECRET.test(property))
     refuse('looks secret, and options are published; let `clients` read it from a file or a variable');
-  const filled = field instanceof z.ZodDefault ? textOf(field.def.defaultValue) : undefined;
+  const isFilled = field instanceof z.ZodDefault || field instanceof z.ZodPrefault;
+  const value = isFilled || field instanceof z.ZodOptional ? field.unwrap() : field;
+  const filled = isFilled ? textOf(value as z.ZodType, field.def.defaultValue) : undefined;
   if (filled === undefined && !(field instanceof z.ZodOptional))
     refuse('needs a default, or has to be optional');
-  const value = field instanceof z.ZodDefault || field instanceof z.ZodOptional ? field.unwrap() : field;
   const argument = argumentFor(value as z.ZodType);
-  if (argument === undefined) refuse('has to be a string, a number, a boolean or one of some words');
+  if (argument === undefined)
+    refuse('has to be a string, a number, a boolean, one of some words or a durationMs');
   const help = field.description ?? (value as z.ZodType).description ?? '';
   const flag = argument === '' ? flagFor(property) : `${flagFor(property)} <${argument ?? ''}>`;
   const described = { help, published: true } as const;
@@ -63,6 +66,7 @@ function flagFor(property: string): string {
 function argumentFor(value: z.ZodType): string | undefined {
   if (value instanceof z.ZodBoolean) return '';
   if (value instanceof z.ZodNumber) return 'number';
+  if (value.meta()?.['argument'] === DURATION) return DURATION;
   if (value instanceof z.ZodEnum) return value.options.join('|');
   return value instanceof z.ZodString || value instanceof z.ZodStringFormat ? 'text' : undefined;
 }
@@ -73,11 +77,12 @@ function read(value: z.ZodType) {
     decode: (raw, payload) => {
       const { data, error } = value.safeParse(typedAs(value, raw));
       if (error === undefined) return data;
-      const message = `is not valid: ${error.issues[0]?.message ?? 'it does not fit'}`;
+      const words = error.issues[0]?.message ?? 'it does not fit';
+      const message = words.startsWith('is ') ? words : `is not valid: ${words}`;
       payload.issues.push({ code: 'custom', message, input: raw });
       return z.NEVER;
     },
-    encode: textOf,
+    encode: (typed) => textOf(value, typed),
   });
 }
 
@@ -88,6 +93,7 @@ function typedAs(value: z.ZodType, raw: unknown): unknown {
   return typeof raw === 'number' ? String(raw) : raw;
 }
 
-function textOf(value: unknown): string {
-  return String(value);
+/** A prefault is a text already. */
+function textOf(schema: z.ZodType, value: unknown): string {
+  return String(schema instanceof z.ZodCodec && typeof value !== 'string' ? z.encode(schema, value) : value);
 }

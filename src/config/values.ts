@@ -16,10 +16,18 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Written as `3m`, `90s`, `1h30m`, `500ms`; milliseconds. */
+/** Says of a schema that its text is a duration. */
+export const DURATION = 'duration';
+
+/**
+ * A duration within bounds, written as `3m`, `90s`, `1h30m` or `500ms`; in milliseconds.
+ *
+ * @example
+ * options: z.object({ settle: durationMs({ from: '1s', to: '1h' }).prefault('30s') })
+ */
 export function duration(range: { readonly from: string; readonly to: string }) {
   const [from, to] = [millisecondsIn(range.from) ?? 0, millisecondsIn(range.to) ?? Infinity];
-  return z.codec(z.unknown(), z.number(), {
+  const schema = z.codec(z.unknown(), z.number(), {
     decode: (raw, payload) => {
       const milliseconds = typeof raw === 'string' ? millisecondsIn(raw.trim()) : undefined;
       if (milliseconds === undefined) {
@@ -30,6 +38,7 @@ export function duration(range: { readonly from: string; readonly to: string }) 
     },
     encode: (milliseconds) => `${milliseconds}ms`,
   });
+  return schema.meta({ argument: DURATION });
 }
 
 /** For the operator and for those who ask it. A timer of Node cannot be longer than 24.8 days. */

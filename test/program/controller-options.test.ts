@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { StepRun } from '../../activities/step-run.ts';
+import { durationMs } from '../../src/index.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { defaultOptions, parseConfig, type Options } from '../../src/config/config.ts';
 import { settingsFrom, textsToPublish } from '../../src/config/published.ts';
@@ -87,6 +88,31 @@ describe('an option of a controller', () => {
     const { program: odd } = anOperator(z.object({ useV2: z.boolean().default(false) }));
     const parsed = await parseConfig(odd, ['--use-v2=true'], LOCAL);
     expect(parsed).toMatchObject({ config: { 'controller bucket': { useV2: true } } });
+  });
+
+  it.each([
+    ['prefault', durationMs({ from: '1s', to: '1h' }).prefault('30s'), 'default: 30s'],
+    ['default', durationMs({ from: '1s', to: '1h' }).default(30_000), 'default: 30000ms'],
+  ])('is a duration within bounds, in milliseconds: %s', async (_, settle, shown) => {
+    const { program: odd } = anOperator(z.object({ settle }));
+    const parsed = async (...args: readonly string[]) => {
+      const read = await parseConfig(odd, args, LOCAL);
+      return read.kind === 'config'
+        ? (read.config as object)
+        : { output: read.output.replaceAll(/\s+/g, ' ') };
+    };
+    expect(await parsed()).toMatchObject({ 'controller bucket': { settle: 30_000 } });
+    expect(await parsed('--settle=2m')).toMatchObject({ 'controller bucket': { settle: 120_000 } });
+    expect(await parsed('--settle', '2h')).toMatchObject({
+      output: expect.stringContaining('--settle "2h" is out of range; write a duration from 1s to 1h'),
+    });
+    expect(await parsed('--help')).toMatchObject({
+      output: expect.stringContaining(`--settle <duration> (${shown})`),
+    });
+    const read = await parseConfig(odd, ['--settle=2m'], LOCAL);
+    if (read.kind !== 'config') throw new Error(read.output);
+    const texts = textsToPublish(odd, read.config, { version: '1', clusterUid: undefined });
+    expect(settingsFrom(odd, texts)?.options).toMatchObject({ 'controller bucket': { settle: 120_000 } });
   });
 
   it('is refused with what its schema says, beside all else that is wrong', async () => {
