@@ -21,6 +21,7 @@ import {
   type ChildOwner,
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
+import { fieldsOf } from '../src/controllers/fields.ts';
 import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
@@ -171,12 +172,29 @@ export class ChildrenClient {
       return { child: wanted, now: noted, isDone: true, changed };
     } catch (error) {
       const isDone = now !== live;
-      if (isImmutable(error)) {
-        const blocked = { by: 'immutable', child: wanted, because: error.words } as const;
-        return { child: wanted, now, isDone, blocked };
+      if (isInvalid(error) && (await this.#isAcceptedAnew(wanted))) {
+        const blocked: Blocked = { by: 'immutable', child: wanted, because: error.words };
+        return { child: wanted, now, isDone, blocked: { ...blocked, ...defaultIn(error, wanted) } };
       }
       if (!isDone) throw error;
       return { child: wanted, now, isDone };
+    }
+  }
+
+  /** Whether the object itself is valid: then only its change is not. */
+  async #isAcceptedAnew({ type, namespace, object }: WantedObject): Promise<boolean> {
+    try {
+      await this.#client.request({
+        method: 'POST',
+        path: resourcePath(type, { namespace }),
+        query: { fieldManager: type.manager ?? MANAGED_BY, dryRun: 'All' },
+        body: object,
+        timeoutMs: REQUEST_TIMEOUT_MS,
+      });
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return error.classification === 'already-exists' || HELD.test(error.words);
     }
   }
 
@@ -221,13 +239,29 @@ function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | 
   return answered?.wanted === digest ? answered : undefined;
 }
 
-/** Whether the server refuses the change for good, and not the object. */
-function isImmutable(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 422 && IMMUTABLE.test(error.message);
+/**
+ * Whether the validation of the type refuses it. What a webhook or an admission policy denies may be a 422, too, but begins with
+ * other words. Source: apimachinery, pkg/api/errors, `NewInvalid`.
+ */
+function isInvalid(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.reason === 'Invalid' && INVALID.test(error.words);
 }
 
-/** Sources: apimachinery, `validation.FieldImmutableErrorMsg`; kubernetes, pkg/apis/apps and core/validation. */
-const IMMUTABLE = /immutable|may not (?:be changed|change)|cannot be changed|updates to .* are forbidden/;
+const INVALID = /^[\w.-]+ "[^"]*" is invalid: /;
+/** What the object itself holds: a create finds that before the name. */
+const HELD = /exceeded quota|already allocated/;
+
+/** A field that is not declared, and is invalid: the server had set it. */
+function defaultIn({ details }: ApiError, { object }: WantedObject): Pick<Blocked, 'undeclared'> {
+  const fields = (details?.causes ?? []).flatMap(({ field }) => field ?? []);
+  const undeclared = fields.find((field) => /^spec(\.\w+)+$/.test(field) && !isDeclared(object, field));
+  return undeclared === undefined ? {} : { undeclared };
+}
+
+function isDeclared(object: KubernetesObject, field: string): boolean {
+  const value = field.split('.').reduce<unknown>((at, name) => fieldsOf(at)[name], object);
+  return value !== undefined;
+}
 
 function withWritten(before: LiveChildren, done: readonly Written[]): LiveChildren {
   const isUntouched = (child: ChildRef) => !done.some((each) => isSame(each.child, child));

@@ -28,7 +28,7 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';
-import { CLUSTER_ROLES, uniqueName } from '../support/cluster.ts';
+import { CLUSTER_ROLES, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(120_000);
@@ -45,6 +45,13 @@ const OWNED: readonly Omit<DeclaredType, 'manager'>[] = [
   SERVICES,
 ];
 const TYPES = OWNED.map((type) => ({ ...type, manager: MANAGER }));
+const CRDS: ResourceType = {
+  ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
+  ...{ kind: 'CustomResourceDefinition', namespaced: false },
+};
+const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
+const POLICIES = { ...ADMISSION, plural: 'validatingadmissionpolicies' };
+const POLICY_BINDINGS = { ...ADMISSION, plural: 'validatingadmissionpolicybindings' };
 const STEPS_MAX = 10;
 const CONTEXT = { now: Date.now, superseded: new AbortController().signal };
 let namespace: string;
@@ -66,16 +73,22 @@ async function anOwner(): Promise<ChildOwner> {
 async function converge(
   owner: ChildOwner,
   manifests: readonly ChildManifest[],
-): Promise<{ readonly steps: readonly string[]; readonly rest: ReturnType<typeof decideChildren> }> {
+  types: readonly DeclaredType[] = TYPES,
+): Promise<{
+  readonly steps: readonly string[];
+  readonly rest: ReturnType<typeof decideChildren>;
+  readonly refused?: string;
+}> {
   const children = new ChildrenClient(cluster.client, owner);
-  const wanted = wantedOf(manifests, owner, TYPES);
-  const observe = async () => ({ wanted, there: await children.list(TYPES, false) });
+  const wanted = wantedOf(manifests, owner, types);
+  const observe = async () => ({ wanted, there: await children.list(types, false) });
   let seen: LiveChildren = await observe();
   const steps: string[] = [];
   while (steps.length < STEPS_MAX) {
     const decision = decideChildren(seen, 1);
     if (decision === undefined || !('verb' in decision)) return { steps, rest: decision };
     const { refusal, changed, ...end } = await children.perform(decision, seen, CONTEXT);
+    if (refusal?.classification === 'refused') return { steps, rest: undefined, refused: refusal.words };
     seen = isOf(refusal, 'conflict') ? await observe() : end.children;
     if (refusal === undefined) steps.push(decision.do);
     else expect(refusal.classification).toBe('conflict');
@@ -285,6 +298,131 @@ describe('declared objects on a real API server', () => {
     expect(rest).toMatchObject({ do: 'stalled', reason: 'ImmutableField' });
   });
 
+  it('are created anew for whatever the validation of their type refuses to change', async () => {
+    const owner = await anOwner();
+    const bindings = { ...ROLE_BINDINGS, kind: 'RoleBinding', namespaced: true, replace: true } as const;
+    const binding = (name: string): ChildManifest => ({
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'bound' } },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+    });
+    await converge(owner, [binding('view')], [bindings]);
+    const { steps } = await converge(owner, [binding('edit')], [bindings]);
+    expect(steps).toEqual(['applyRoleBinding', 'deleteRoleBinding', 'createRoleBinding']);
+    const at = { type: ROLE_BINDINGS, namespace, name: 'bound' };
+    expect(await cluster.get(at)).toMatchObject({ roleRef: { name: 'edit' } });
+  });
+
+  it('stall for what a rule of their own schema refuses to change', async () => {
+    const owner = await anOwner();
+    const plural = `${uniqueName().replaceAll('-', '')}s`;
+    const ruled: DeclaredType = {
+      group: 'example.com',
+      version: 'v1',
+      plural,
+      kind: 'Ruled',
+      namespaced: true,
+    };
+    const rule = { rule: 'self == oldSelf', message: 'it stays as it is' };
+    const spec = {
+      type: 'object',
+      properties: { size: { type: 'integer', 'x-kubernetes-validations': [rule] } },
+    };
+    const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+    const names = { plural, kind: 'Ruled' };
+    const crdOf = { group: 'example.com', scope: 'Namespaced', names };
+    await cluster.create(CRDS, {
+      ...{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+      ...{ metadata: { name: `${plural}.example.com` } },
+      spec: { ...crdOf, versions: [{ name: 'v1', served: true, storage: true, schema }] },
+    });
+    const sized = (size: number): ChildManifest => ({
+      ...{ apiVersion: 'example.com/v1', kind: 'Ruled', metadata: { name: 'sized' }, spec: { size } },
+    });
+    await eventually(async () => {
+      try {
+        return (await converge(owner, [sized(1)], [ruled])).steps.length > 0;
+      } catch (error) {
+        if (isOf(error, 'api-missing')) return false;
+        throw error;
+      }
+    }, 30_000);
+    const { rest, refused } = await converge(owner, [sized(2)], [ruled]);
+    await cluster.delete({ type: CRDS, name: `${plural}.example.com` });
+    expect({ rest, refused }).toMatchObject({ rest: { do: 'stalled', reason: 'ImmutableField' } });
+  });
+
+  it('stall for a default that is in the way, until it was declared', async () => {
+    const owner = await anOwner();
+    const rolled = (strategy?: object): ChildManifest => {
+      const plain = deployment('rolled');
+      return { ...plain, spec: { ...fieldsOf(plain['spec']), ...(strategy && { strategy }) } };
+    };
+    await converge(owner, [rolled()]);
+    const { rest, refused } = await converge(owner, [rolled({ type: 'Recreate' })]);
+    expect({ rest, refused }).toMatchObject({
+      rest: {
+        ...{ do: 'stalled', reason: 'ImmutableField' },
+        advice: [
+          expect.stringContaining('spec.strategy.rollingUpdate'),
+          expect.anything(),
+          expect.anything(),
+        ],
+      },
+    });
+    await converge(owner, [rolled({ rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } })]);
+    expect((await converge(owner, [rolled({ type: 'Recreate' })])).steps).toContain('applyDeployment');
+    expect(await cluster.get({ type: DEPLOYMENTS, namespace, name: 'rolled' })).toMatchObject({
+      spec: { strategy: { type: 'Recreate' } },
+    });
+  });
+
+  it('are refused, and not created anew, where a policy denies the change, whatever it says', async () => {
+    const owner = await anOwner();
+    const name = uniqueName();
+    const types = [{ ...CONFIG_MAPS, manager: MANAGER, replace: true } as const];
+    const guarded = (text: string): ChildManifest => ({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'guarded' }, data: { text } },
+    });
+    await converge(owner, [guarded('a')], types);
+    const rules = [
+      { apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['configmaps'] },
+    ];
+    await cluster.create(POLICIES, {
+      ...{
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingAdmissionPolicy',
+        metadata: { name },
+      },
+      spec: {
+        matchConstraints: { resourceRules: rules },
+        validations: [{ expression: 'false', message: 'field is immutable', reason: 'Invalid' }],
+      },
+    });
+    const inNamespace = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
+    await cluster.create(POLICY_BINDINGS, {
+      ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingAdmissionPolicyBinding' },
+      metadata: { name },
+      spec: {
+        ...{ policyName: name, validationActions: ['Deny'] },
+        matchResources: { namespaceSelector: inNamespace },
+      },
+    });
+    const at = { type: CONFIG_MAPS, namespace, name: 'guarded' };
+    await eventually(
+      () =>
+        cluster.patch(at, { metadata: { labels: { tried: uniqueName() } } }).then(
+          () => false,
+          () => true,
+        ),
+      60_000,
+    );
+    const { steps, refused } = await converge(owner, [guarded('b')], types);
+    await cluster.delete({ type: POLICY_BINDINGS, name });
+    await cluster.delete({ type: POLICIES, name });
+    expect(steps).toEqual([]);
+    expect(refused).toContain('denied request: field is immutable');
+  });
+
   it('of a cluster-scoped resource, in any namespace, go with it by the garbage collector', async () => {
     const { metadata } = await cluster.create<KubernetesObject>(CLUSTER_ROLES, {
       ...{
@@ -331,10 +469,6 @@ const TEMPLATE = {
 const OF_APPS = { selector: { matchLabels: LABELS }, template: TEMPLATE };
 const APPS = { group: 'apps', version: 'v1', namespaced: true };
 const REPLICA_SETS: ResourceType = { ...APPS, plural: 'replicasets', kind: 'ReplicaSet' };
-const CRDS: ResourceType = {
-  ...{ group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' },
-  ...{ kind: 'CustomResourceDefinition', namespaced: false },
-};
 
 /** As it is to be in the end: of a Service, a person says which address it has. */
 const IN_THE_END: readonly (readonly [

@@ -26,6 +26,8 @@ export interface Blocked {
   readonly child: ChildRef;
   /** Whose it is, or what the server says. */
   readonly because: string;
+  /** A field that nobody declares, and that is in the way: `spec.strategy.rollingUpdate`. */
+  readonly undeclared?: string;
 }
 
 /** A step on declared objects of one kind, such as `createDeployment`. */
@@ -162,7 +164,7 @@ function blockedRest({ blocked = [] }: ChildrenSeen): Rest | undefined {
   return stalled(causeOf(first), first.by === 'stranger' ? { recheckMs: STRANGER_RECHECK_MS } : {});
 }
 
-function causeOf({ by, child, because }: Blocked): Cause {
+function causeOf({ by, child, because, undeclared }: Blocked): Cause {
   const { type, name, namespace } = child;
   const at = `${type.plural}${type.group === '' ? '' : `.${type.group}`} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   if (by === 'stranger')
@@ -178,6 +180,11 @@ function causeOf({ by, child, because }: Blocked): Cause {
     reason: 'ImmutableField',
     message: `${inWords(child)} cannot be changed: ${because}`,
     advice: [
+      ...(undeclared === undefined
+        ? []
+        : [
+            `if the server's default of ${undeclared} is in the way, declare it as it is, let that be applied, and then make the change`,
+          ]),
       'take the change back, or delete the object: it is created anew at once',
       { run: `kubectl delete ${at}`, to: 'delete it' },
     ],
