@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import type { Condition } from '../contract/control.ts';
 import type { Controller } from '../contract/controller.ts';
 import {
   converged,
@@ -17,14 +19,14 @@ export interface ViewState {
   readonly decision: NextStep;
   /** What is news to an open run, in one text. */
   readonly inputs: string;
+  /** What the decision was made from; undefined where the controller could make none. */
+  readonly observation?: unknown;
 }
 
 /** A resource as the watcher last saw it, and what its controller decides from that. */
 export interface Evaluation extends ViewState {
   readonly ref: ResourceRef;
   readonly resourceVersion: string;
-  /** What the decision was made from; undefined where the controller could make none. */
-  readonly observation: unknown;
   /** How many looks were asked for by then; undefined: none. */
   readonly look?: number;
 }
@@ -83,8 +85,10 @@ export interface Reported {
   readonly inputs: string;
   /** The first rest that the view has come to: what calls for a step after it is no work of the run. */
   readonly rest?: string;
-  /** Nothing of the view has changed since. */
+  /** Nothing of the view has changed since but the words of conditions. */
   readonly current: boolean;
+  /** The view, as long as it is current. Absent: no step was called for, or there is no view. */
+  readonly shown?: Shown;
 }
 
 /**
@@ -94,7 +98,7 @@ export interface Reported {
  * or will when it looks; but it does not look while a person holds it, and people go by what it says it is held by. So it is
  * news when that begins, ends, or becomes something else. A step that is still called for although nothing happens any more
  * may be one that the run does not know of, because the change that called for it reached the view together with the run's
- * own writes.
+ * own writes. Where a server refuses in other words each time, and the status repeats them, the view has not changed.
  */
 export function newsIn(view: ViewState, reported: Reported | undefined): 'now' | 'if unchanged' | 'none' {
   if (reported?.inputs !== view.inputs) return 'now';
@@ -104,13 +108,57 @@ export function newsIn(view: ViewState, reported: Reported | undefined): 'now' |
 }
 
 /** The run is about to be started or signalled because of this view. */
-export function reportedWith({ inputs, decision }: ViewState): Reported {
-  return { inputs, current: true, ...restedAt(restIn(decision)) };
+export function reportedWith(view: ViewState): Reported {
+  const { inputs, decision } = view;
+  const shown = shownIn(view);
+  return { inputs, current: true, ...restedAt(restIn(decision)), ...(shown !== undefined && { shown }) };
 }
 
 /** The view has changed. */
-export function afterChange(reported: Reported, { decision }: ViewState): Reported {
-  return { ...reported, current: false, ...restedAt(reported.rest ?? restIn(decision)) };
+export function afterChange({ shown: before, ...reported }: Reported, view: ViewState): Reported {
+  const rested = restedAt(reported.rest ?? restIn(view.decision));
+  const shown = before && shownIn(view);
+  return shown !== undefined && isSaidAnew(before, shown)
+    ? { ...reported, shown, ...rested }
+    : { ...reported, current: false, ...rested };
+}
+
+/** A view that calls for a step, and the words of the conditions in it. */
+interface Shown {
+  readonly view: string;
+  readonly words: string;
+}
+
+function shownIn({ decision, observation }: ViewState): Shown | undefined {
+  if (isRest(decision) || observation === undefined) return undefined;
+  const words: string[] = [];
+  /** Without the words of the conditions that an operator writes, and without versions, which each write changes. */
+  const wordless = (field: string, value: unknown) => {
+    if (field === 'resourceVersion') return undefined;
+    if (!isConditionOfOurs(value)) return value;
+    const { type, status, reason, observedGeneration, message } = value;
+    words.push(message);
+    return { type, status, reason, observedGeneration };
+  };
+  const view = JSON.stringify([decision.do, reasonOf(decision), observation], wordless);
+  return { view: hash('sha256', view), words: hash('sha256', words.join('\n')) };
+}
+
+/** Where something else has changed and is again what it was, the words are the same. */
+function isSaidAnew(before: Shown | undefined, now: Shown | undefined): boolean {
+  return before?.view === now?.view && before?.words !== now?.words;
+}
+
+const OURS: readonly unknown[] = ['Ready', 'Reconciling', 'Stalled'];
+
+function isConditionOfOurs(value: unknown): value is Condition {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'lastTransitionTime' in value &&
+    'type' in value &&
+    OURS.includes(value.type)
+  );
 }
 
 /** The view has changed. @returns undefined where that is news */

@@ -53,6 +53,22 @@ describe('news to an open run', () => {
     expect(newsAfter(view(CREATE), view(REPORT), view(WAIT))).toBe('none');
   });
 
+  it('is not that its status says in other words what a server refuses', () => {
+    const saying = (message: string, more: object = {}): ViewState => {
+      const ready = { type: 'Ready', status: 'False', reason: 'Refused', observedGeneration: 1, ...more };
+      const conditions = [{ ...ready, message, lastTransitionTime: '2026-11-28T10:00:00Z' }];
+      return { ...view(CREATE), observation: { view: { resourceVersion: message, conditions } } };
+    };
+    expect(newsAfter(saying('used: pods=7'), saying('used: pods=8'), saying('pods=9'))).toBe('none');
+    expect(newsAfter(saying('no'), saying('no', { reason: 'AccessDenied' }))).toBe('if unchanged');
+    expect(newsAfter(saying('no'), saying('no', { type: 'Available' }))).toBe('if unchanged');
+    expect(newsAfter(saying('no'), saying('no', { reason: 'AccessDenied' }), saying('yes'))).toBe(
+      'if unchanged',
+    );
+    // What has come and gone shows in no words.
+    expect(newsAfter(saying('no'), saying('no'))).toBe('if unchanged');
+  });
+
   it('is not a view that rests', () => {
     expect(newsAfter(view(CREATE), view(WAIT))).toBe('none');
     expect(newsAfter(view(CREATE), view(stalled(aCause('refused'))))).toBe('none');

@@ -45,9 +45,8 @@ export function desiredAndCurrent(findings: ResourceFindings): Fact[] {
 
 /** @param denied the words for a missing permission */
 export function whyUnknown({ classification, words }: ApiError, denied: string): string {
-  return classification === 'access-denied'
-    ? `${denied}: ${words}`
-    : `cannot be read now: ${words}; ask again`;
+  if (classification === 'access-denied') return `${denied}: ${words}`;
+  return classification === 'refused' ? words : `cannot be read now: ${words}; ask again`;
 }
 
 /** ` (7 of 10 Pods)`, for a headline; empty if nothing can be counted. */

@@ -6,6 +6,7 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 import type { RunTimeline } from '../../temporal/timeline.ts';
+import { ControllerError } from '../../controllers/defined/failing.ts';
 import type { LiveDecision, LiveRequest } from '../cluster/live.ts';
 import { isPaused } from '../../contract/control.ts';
 import { readObject, type ObjectName } from '../cluster/objects.ts';
@@ -178,6 +179,8 @@ async function decideLive(ref: ResourceRef, request: LiveRequest): Promise<LiveD
     return await readLive(ref, request);
   } catch (error) {
     if (error instanceof ApiError) return error;
+    // What the run fails with, too.
+    if (error instanceof ControllerError) return new ApiError(error.message, { classification: 'refused' });
     throw error;
   }
 }

@@ -130,7 +130,7 @@ export function resourceOf<K extends AnyKind>(kind: K, object: KubernetesObject)
 /** Parsed, as far as it fits: what deletes the resource may still need it. */
 function fittingIn({ spec: { shape } }: AnyKind, stored: Fields): Fields {
   const fitting = Object.entries(shape).flatMap(([field, schema]) => {
-    const { success, data } = z.safeParse(schema, stored[field]);
+    const { success, data }: z.ZodSafeParseResult<unknown> = z.safeParse(schema as z.ZodType, stored[field]);
     return success && data !== undefined ? [[field, data] as const] : [];
   });
   return { ...stored, ...Object.fromEntries(fitting) };
