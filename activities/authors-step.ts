@@ -86,7 +86,8 @@ function occasionOf(answer: KubernetesObject | undefined): string {
 
 /** What was done must not be lost. What comes next is decided from what is there by then, and meets the failure again, if it lasts. */
 function failed(error: unknown, did: readonly Action[]): Pick<Performed<never>, 'did' | 'refusal'> {
-  if (!(error instanceof ApiError)) throw error;
+  if (!(error instanceof ApiError))
+    throw error instanceof Error && did.length > 0 ? new PartlyDone(error, did) : error;
   if (did.length === 0 && isNamespaceEnding(error)) return { did, refusal: error };
   if (did.length === 0) throw error;
   if (isOf(error, 'retry-after')) throw new PartlyDone(error, did);

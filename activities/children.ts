@@ -122,9 +122,10 @@ export class ChildrenClient {
     const children = withWritten(before, done);
     const did = actionsOf(step, done);
     const changed = done.find((each) => each.changed !== undefined)?.changed;
-    if (failure === undefined) return { children, did, changed, ...eventOf(step, done) };
+    const end = { did, ...eventOf(step, done) };
+    if (failure === undefined) return { children, changed, ...end };
     if (!(failure.error instanceof ApiError)) throw failure.error;
-    return { children: withRefused(children, failure.error, this.#owner), did, refusal: failure.error };
+    return { children: withRefused(children, failure.error, this.#owner), ...end, refusal: failure.error };
   }
 
   async #write(verb: ChildStep['verb'], child: ChildRef, { wanted, there }: LiveChildren): Promise<Written> {

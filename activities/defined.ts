@@ -44,7 +44,13 @@ import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { Folded } from './folded.ts';
 import { changeOf } from './overridden.ts';
-import { ATTEMPTS_UNTOLD, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
+import {
+  ATTEMPTS_UNTOLD,
+  PartlyDone,
+  type Performed,
+  type Reconciler,
+  type AttemptContext,
+} from './reconciler.ts';
 import { readOwned } from './owned.ts';
 import { readReferences } from './references.ts';
 import { readWatched } from './watched.ts';
@@ -254,18 +260,20 @@ export function definedReconciler(
           }),
       });
     } catch (error) {
-      if (isGoneBy(error, context.ref)) return { observation: 'gone', did: [] };
+      const [failure, did] = error instanceof PartlyDone ? [error.cause, error.did] : [error, []];
+      if (isGoneBy(failure, context.ref)) return { observation: 'gone', did };
       const after = (more: LiveReads) => ({
         observation: { ...observation, live: { ...live, ...more } },
-        did: [],
+        did,
       });
       // What was remembered says it first, unless it does already: then the attempt fails with it.
-      if (isOf(error, 'refused', 'access-denied') && live !== undefined && isTelling(view))
-        return { ...after({ refused: causeOfFailure(error, context.ref) }), refusal: error };
-      if (error instanceof ApiError || (live === undefined && !isNever(error))) throw error;
-      const { attempt, ref } = context;
-      const { never, unobserved: refused } = unlessSaid(error, STEP_FAILED, { view, attempt, ref });
-      return after(never ? { never } : { ...(refused && { refused }) });
+      if (isOf(failure, 'refused', 'access-denied') && live !== undefined && isTelling(view))
+        return { ...after({ refused: causeOfFailure(failure, context.ref) }), refusal: failure };
+      if (isNever(failure)) return after({ never: neverCause(failure) });
+      const { attempt } = context;
+      const isTold = failure instanceof ControllerError && live !== undefined;
+      if (!isTold || !isNewsOf(failure, failure.asCause.reason, { view, attempt })) throw error;
+      return after({ refused: failure.asCause });
     }
   }
 
@@ -283,8 +291,6 @@ export function definedReconciler(
 
 /** What the status says until `observe` succeeds, whatever it fails with: else each other message would be written, and tried again at once. */
 const OBSERVE_FAILED = 'ObserveFailed';
-/** The code of a step has a bug. */
-const STEP_FAILED = 'StepFailed';
 
 /** Whether the status has to say that the author's code has failed, before the attempt fails. */
 function isNewsOf(

@@ -100,12 +100,13 @@ export const ATTEMPTS_UNTOLD = 2;
 /** The error of a step that had done something before. What it did must not be lost. */
 export class PartlyDone extends ApiError {
   override readonly name = 'PartlyDone';
-  override readonly cause: ApiError;
+  /** An ApiError; or a mistake of the controller, of which nobody knows how far it came. */
+  override readonly cause: Error;
   readonly did: readonly Action[];
   readonly events: readonly DecisionEvent[];
 
-  constructor(cause: ApiError, did: readonly Action[], events: readonly DecisionEvent[] = []) {
-    super(cause.message, cause);
+  constructor(cause: Error, did: readonly Action[], events: readonly DecisionEvent[] = []) {
+    super(cause.message, cause instanceof ApiError ? cause : { classification: 'unavailable' });
     this.cause = cause;
     this.did = did;
     this.events = events;

@@ -136,14 +136,15 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
     const { refusal, observation: after } = performed;
-    if (mayObserve && isStale(refusal)) throw refusal;
+    const isOutdated = isStale(refusal) && performed.did.length > 0;
+    if (mayObserve && isStale(refusal) && !isOutdated) throw refusal;
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.action] : performed.did;
     if (this.#context.superseded.aborted && did.length > 0)
       return { ...{ did, next: ASKED_TO_END, known: undefined, events }, ...this.#unknown() };
     let decided: Decided<O, S, L>;
     try {
       // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
-      const seen = after ?? (await this.#reconciler.observe(this.#context));
+      const seen = (isOutdated ? undefined : after) ?? (await this.#reconciler.observe(this.#context));
       decided = await this.#decide({ observation: seen, source: 'live' });
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
@@ -151,6 +152,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
       if (isOf(error, 'retry-after')) throw new PartlyDone(error, did, events);
       return { ...{ did, next: lookAgain(error), known: undefined, events }, ...this.#unknown() };
     }
+    // What is there by then decides what comes next.
+    if (isOutdated) return this.#endWith(decided, did, events);
+    if (isOf(refusal, 'retry-after') && did.length > 0) throw new PartlyDone(refusal, did, events);
     if (refusal !== undefined) return this.#failed({ step, error: refusal, did, events, decided });
     if (isInVain(step, performed.changed, decided.decision))
       return this.#failed({ step, error: overridden(step, performed.changed), did, events: [], decided });
