@@ -10,7 +10,7 @@ import { definedIn } from '../../src/program/defined.ts';
 import type { Program } from '../../src/program/program.ts';
 import { reconcilersOf } from '../../src/program/reconcilers.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
-import { Bucket } from '../support/bucket.ts';
+import { Bucket, UNDER_WAY } from '../support/bucket.ts';
 import { aFile } from '../support/configs.ts';
 
 const OPTIONS = z.object({
@@ -20,7 +20,11 @@ const OPTIONS = z.object({
   tier: z.enum(['hot', 'cold']).optional(),
 });
 const REF = { controller: 'bucket', namespace: 'shop', name: 'photos', uid: 'uid-1' };
-const PHOTOS = { metadata: { ...REF, resourceVersion: '7', generation: 1 }, spec: {} };
+const PHOTOS = {
+  metadata: { ...REF, resourceVersion: '7', generation: 1 },
+  spec: {},
+  status: { conditions: [UNDER_WAY] },
+};
 
 /** An operator whose controller notes what it is given. */
 function anOperator(options: z.ZodObject = OPTIONS) {
