@@ -88,7 +88,7 @@ export function definedReconciler(
    * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
    */
   async function observe(
-    { ref, superseded, attempt }: AttemptContext<DefinedObservation>,
+    { ref, superseded, attempt, notDone }: AttemptContext<DefinedObservation>,
     shown?: DefinedObservation,
   ): Promise<DefinedObservation> {
     // Before the resource: an object that an orphaning deletion has just freed is then never seen with an owner that still looks alive.
@@ -98,6 +98,7 @@ export function definedReconciler(
     const { resource } = view;
     if (!isObserved(view, resource, definition)) return { view, owned, live: {} };
     const there = shown === undefined || shown === 'gone' ? undefined : shown.there;
+    const asked = notDone === undefined ? {} : { notDone };
     let seen: SeenResource = { view, owned, live: {} };
     try {
       const referred = await readReferences(client, definition, resource);
@@ -108,7 +109,7 @@ export function definedReconciler(
         references,
         there?.filter(({ ownerUid }) => ownerUid === ref.uid),
       );
-      const live = { ...(declared && { declared }) };
+      const live = { ...(declared && { declared }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
       const facts = { ...UNBOUND, resource, references, signal, kube: authorsKube({ client, signal }) };

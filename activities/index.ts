@@ -133,7 +133,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     superseded: AbortSignal,
   ): AttemptContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
-    const { activityType, attempt, startToCloseTimeoutMs } = activityInfo();
+    const { activityType, attempt, startToCloseTimeoutMs, isLocal } = activityInfo();
     // Of the attempts before this one, the outcome is not known.
     const mayArrive = this.#reconciler.controller.mayStillArrive !== undefined && activityType !== 'observe';
     const isRepeated = mayArrive && attempt > 1;
@@ -145,7 +145,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
         onChange === 'finish'
           ? superseded
           : AbortSignal.any([superseded, Context.current().cancellationSignal]),
-      ...{ attempt, refusal },
+      ...{ attempt, refusal, notDone: isLocal ? undefined : activityType },
       idempotencyKey,
       isFirst: () => results === 0 && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),

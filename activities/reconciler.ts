@@ -18,6 +18,8 @@ export interface AttemptContext<O = unknown> {
   readonly progress?: ((did: readonly Action[]) => void) | undefined;
   /** From 1. Default: outside of Temporal. */
   readonly attempt?: number;
+  /** The step, where it is not tried within the workflow task: it takes longer, or has failed there. */
+  readonly notDone?: string | undefined;
   /** Of an earlier attempt of the step that was refused last. */
   readonly refusal?: Refusal | undefined;
   /** What this process's watcher shows now, which may lag behind what was read; undefined: it does not show all of it. */

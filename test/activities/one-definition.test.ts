@@ -272,6 +272,53 @@ describe('the status of a kind', () => {
   });
 });
 
+describe('a step that changes nothing outside, of a resource that is Ready', () => {
+  let isRepaired = true;
+  const repairing = defineController({
+    name: 'task',
+    for: Task,
+    observe: () => Promise.resolve('something'),
+    steps: {
+      repair: {
+        summary: 'repair it',
+        external: false,
+        run: () => {
+          isRepaired = true;
+          return Promise.resolve('repaired it');
+        },
+      },
+    },
+    decide: (_, next) => (isRepaired ? next.converged('it is well') : next.do.repair('it is broken')),
+  });
+  const aBroken = async () => {
+    isRepaired = true;
+    const world = aWorld(repairing);
+    await world.run();
+    isRepaired = false;
+    return world;
+  };
+
+  it('is done at once without a word, since its local second suffices', async () => {
+    const world = await aBroken();
+    expect(await world.step('repair')).toMatchObject({
+      did: [{ did: 'repaired' }],
+      next: { do: 'converged' },
+    });
+  });
+
+  it('takes Ready back first where that did not suffice', async () => {
+    const world = await aBroken();
+    const { did, next, known } = await world.step('repair', { isDurable: true });
+    expect([did, next]).toMatchObject([[], { do: 'updateStatus' }]);
+    await world.step('updateStatus', { known });
+    expect(world.condition('Ready')).toMatchObject({
+      status: 'False',
+      message: expect.stringContaining('repair'),
+    });
+    expect(await world.step('repair', { isDurable: true })).toMatchObject({ did: [{ did: 'repaired' }] });
+  });
+});
+
 describe('a step that a person holds', () => {
   const cleaning = defineController({
     name: 'task',

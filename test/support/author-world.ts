@@ -41,6 +41,8 @@ interface StepOptions {
   /** From 1. */
   readonly attempt?: number;
   readonly progress?: AttemptContext['progress'];
+  /** Default: it is local. */
+  readonly isDurable?: true;
 }
 
 /** One resource `shop/front` of an author's controller on a fake API server: its steps, as a run does them, and its watcher. */
@@ -110,7 +112,10 @@ export class AuthorWorld {
   }
 
   /** One attempt of an activity. */
-  step(name: string, { known, refusal, attempt, progress }: StepOptions = {}): Promise<StepEnd<unknown>> {
+  step(
+    name: string,
+    { known, refusal, attempt, progress, isDurable }: StepOptions = {},
+  ): Promise<StepEnd<unknown>> {
     const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
     const context = {
       ref,
@@ -119,6 +124,7 @@ export class AuthorWorld {
       refusal,
       ...(attempt && { attempt }),
       progress,
+      ...(isDurable && { notDone: name }),
     };
     const reconciler: Reconciler<unknown, Step> = definedReconciler(this.#definition, this.#client());
     return new StepRun(reconciler, context).perform(name, known);

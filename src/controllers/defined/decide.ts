@@ -21,7 +21,15 @@ import { ownedTypes } from './owned.ts';
 import { referredTypes } from './references.ts';
 import { contextOf, isSameIn, reportStep, statusPatch, type Situation } from './reporting.ts';
 import type { DefinedView } from './view.ts';
-import { decideStated, decideWatched, isFailedForGood, isSaid, isUnderWay, isStalled } from './watched.ts';
+import {
+  decideStated,
+  decideWatched,
+  isFailedForGood,
+  isReady,
+  isSaid,
+  isUnderWay,
+  isStalled,
+} from './watched.ts';
 
 /** The attempts of `observe` fail once the status says so, and then Temporal's backoff counts. This is for what comes between. */
 const OBSERVE_AGAIN_MS = 5_000;
@@ -186,8 +194,9 @@ class Deciding {
     const kept = this.#finalizerStep();
     if (kept !== undefined) return kept;
     const isLeftBehind = this.#at.definition.finalizer !== undefined && step.verb === 'create';
-    const isTold = isLeftBehind && !isUnderWay(view);
     const { do: name, because } = step;
+    const isSlow = this.#at.reads.notDone === name && isReady(view);
+    const isTold = isSlow || (isLeftBehind && !isUnderWay(view));
     const external = isLeftBehind ? { external: name } : {};
     const report = reportStep(this.#at, { ...announced(name, because, refused), ...external });
     if ((isTold || refused !== undefined) && report !== undefined) return report;
@@ -215,7 +224,8 @@ class Deciding {
         const kept = this.#finalizerStep();
         if (kept !== undefined) return kept;
         const isOutside = isExternal(this.#at.definition, step);
-        const isTold = (isOutside && !isUnderWay(view)) || reads.refused !== undefined;
+        const isSlow = reads.notDone === step && isReady(view);
+        const isTold = isSlow || (isOutside && !isUnderWay(view)) || reads.refused !== undefined;
         const external = isOutside ? { external: step } : {};
         const report = isTold
           ? reportStep(this.#at, { ...announced(step, because, reads.refused), ...external })

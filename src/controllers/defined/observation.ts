@@ -36,6 +36,8 @@ export interface LiveReads {
   readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
+  /** The step that this was read for, where that was not done at once. */
+  readonly notDone?: string;
   /** Why it could not be found out what a decision is made from. */
   readonly unobserved?: Cause;
   /** Why trying again does not help, as a function of the controller has said. */

@@ -81,6 +81,10 @@ export function isFailedForGood(view: DefinedView): boolean {
   );
 }
 
+export function isReady({ conditions }: DefinedView): boolean {
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
 /** A person has to act, as the status says of this generation. */
 export function isStalled({ conditions, generation, observedGeneration }: DefinedView): boolean {
   const isSaid = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
