@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporalConfigRotated } from '../../src/config/temporal-rotation.ts';
@@ -30,9 +30,15 @@ beforeEach(async () => {
 
 afterEach(() => rm(dir, { recursive: true }));
 
+/** At once, as Kubernetes replaces the files of a Secret: one that is being written is empty for a while. */
 async function write(what: string): Promise<void> {
-  await writeFile(join(dir, 'tls.crt'), `${what} certificate`);
-  await writeFile(join(dir, 'tls.key'), `${what} key`);
+  for (const [file, text] of [
+    ['tls.crt', `${what} certificate`],
+    ['tls.key', `${what} key`],
+  ] as const) {
+    await writeFile(join(dir, 'new'), text);
+    await rename(join(dir, 'new'), join(dir, file));
+  }
 }
 
 function rotated(): Promise<void> {
