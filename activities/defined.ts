@@ -65,7 +65,7 @@ export function definedReconciler(
   const type = definition.for as WatchedType;
   const isReadLess = Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all');
   return {
-    controller: definedController(definition),
+    controller: definedController(its),
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe,
     ...(isReadLess && { confirm }),
@@ -185,11 +185,11 @@ export function definedReconciler(
       context,
     }: { observation: DefinedObservation; context: AttemptContext<DefinedObservation> },
   ): Promise<Performed<DefinedObservation>> {
-    const { view, live } = liveOf(step, observation);
+    const seen = liveOf(step, observation);
+    const { view, live } = seen;
     const children = new ChildrenClient(writer, ownerOf(definition, view.resource));
     const end = await children.perform(step, live.declared as LiveChildren, context);
-    const after = { ...liveOf(step, observation), live: { ...live, declared: end.children } };
-    return { ...end, observation: after };
+    return { ...end, observation: { ...seen, live: { ...live, declared: end.children } } };
   }
 
   async function write(

@@ -9,8 +9,9 @@ import { canonicalText } from '../fields.ts';
 import { decideDefined, statusStepOf } from './decide.ts';
 import {
   attemptMaxMs,
-  isExternal,
+  isAnyExternal,
   namesOf,
+  remembers,
   stepsOf,
   summariesOf,
   UNBOUND,
@@ -116,11 +117,6 @@ function isDecidedFrom(definition: AnyDefinition, view: DefinedView): boolean {
   return definition.observe === undefined && !isFailedForGood(view);
 }
 
-/** Whether the library has a place to remember what was done: the status, or an annotation. */
-function remembers(definition: AnyDefinition): boolean {
-  return isKind(definition.for as WatchedType) || keepsNote(definition);
-}
-
 function ownPermissions(definition: AnyDefinition): readonly PolicyRule[] {
   const type = definition.for as WatchedType;
   const isPatched = definition.finalizer !== undefined || keepsNote(definition);
@@ -143,10 +139,6 @@ function watchedView(definition: AnyDefinition, object: KubernetesObject): Defin
     ...(isDecided && status !== undefined && { status }),
     ...((isDecided || isViewed(definition) || definition.interruptOn) && resource && { resource }),
   };
-}
-
-function isAnyExternal(definition: AnyDefinition): boolean {
-  return Object.keys(summariesOf(definition)).some((step) => isExternal(definition, step));
 }
 
 /** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */

@@ -5,7 +5,7 @@ import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, isStep, stalled, waitFor, warning, type Rest } from '../../contract/decision.ts';
 import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
-import { isExternal, isHeld, nextOf, restFor, stepFor, type AnyDefinition } from './definition.ts';
+import { isExternal, isHeld, nextOf, remembers, restFor, stepFor, type AnyDefinition } from './definition.ts';
 import { ControllerError, isNever, neverCause, PassedOn } from './failing.ts';
 import { causeWithin, invalidSpecCause, type ReportedRest } from './findings.ts';
 import {
@@ -118,8 +118,7 @@ function goneIn(definition: AnyDefinition): string {
 
 /** A type that is not ours, without a finalizer, may still mean something to its controller. */
 function isKeptByNobody(definition: AnyDefinition, { finalizers }: DefinedView): boolean {
-  const isRemembered = isKind(definition.for as WatchedType) || keepsNote(definition);
-  return isRemembered && !isHeld(definition, finalizers);
+  return remembers(definition) && !isHeld(definition, finalizers);
 }
 
 /** Without `observe`, the watch shows all that is decided from. Undefined: something has to be read. */

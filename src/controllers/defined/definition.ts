@@ -1,5 +1,11 @@
-import type { AnyKind, ControllerDefinition, ResourceOf } from '../../api/controller.ts';
-import type { ViewedObject } from '../../api/watched.ts';
+import {
+  isKind,
+  keepsNote,
+  type AnyKind,
+  type ControllerDefinition,
+  type ResourceOf,
+} from '../../api/controller.ts';
+import type { ViewedObject, WatchedType } from '../../api/watched.ts';
 import { misnamed, refuse } from '../../api/limits.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
@@ -59,6 +65,16 @@ export function namesOf({ name, summary, for: type }: AnyDefinition) {
         ...(summary === undefined ? [] : [summary]),
       ].join(': '),
   };
+}
+
+/** Whether the library has a place to remember what was done: the status, or an annotation. */
+export function remembers(definition: AnyDefinition): boolean {
+  return isKind(definition.for as WatchedType) || keepsNote(definition);
+}
+
+/** Whether some step changes something outside of the cluster. */
+export function isAnyExternal(definition: AnyDefinition): boolean {
+  return Object.keys(stepsOf(definition)).some((step) => isExternal(definition, step));
 }
 
 /** Whether an object is kept until the controller lets it go. */
