@@ -1,6 +1,7 @@
 import type { Kube } from '../src/api/kube.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Action } from '../src/contract/decision.ts';
+import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import {
   isExternal,
@@ -24,7 +25,7 @@ interface Doing<O> {
     readonly references: readonly ReferencedObject[];
     readonly observed: unknown;
   };
-  readonly context: Pick<AttemptContext, 'superseded' | 'progress' | 'idempotencyKey'>;
+  readonly context: Pick<AttemptContext, 'superseded' | 'progress' | 'idempotencyKey' | 'log'>;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
@@ -42,6 +43,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const running = {
     ...UNBOUND,
     ...facts,
+    log: context.log ?? SILENT_LOGGER,
     kube: kubeFor({
       ...(signal && { signal }),
       allow: ({ verb }) => {

@@ -2,6 +2,7 @@ import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Refusal, Step } from '../src/contract/decision.ts';
+import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
@@ -88,7 +89,7 @@ export function definedReconciler(
    * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
    */
   async function observe(
-    { ref, superseded, attempt, notDone }: AttemptContext<DefinedObservation>,
+    { ref, superseded, attempt, notDone, log = SILENT_LOGGER }: AttemptContext<DefinedObservation>,
     shown?: DefinedObservation,
   ): Promise<DefinedObservation> {
     // Before the resource: an object that an orphaning deletion has just freed is then never seen with an owner that still looks alive.
@@ -112,7 +113,7 @@ export function definedReconciler(
       const live = { ...(declared && { declared }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
-      const facts = { ...UNBOUND, resource, references, signal, kube: authorsKube({ client, signal }) };
+      const facts = { ...UNBOUND, resource, references, signal, log, kube: authorsKube({ client, signal }) };
       const observed: unknown = await definition.observe?.(facts);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {

@@ -30,7 +30,7 @@ export function runFields(ref: ResourceRef): object {
     workflowId: workflowExecution?.workflowId,
     runId: workflowExecution?.runId,
     step: activityType,
-    ...(attempt > 1 && { attempt }),
+    attempt,
   };
 }
 

@@ -104,7 +104,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const edge = { log, recorder, regarding: this.#regarding };
     const attempt = (runLog: Logger, progress: Progress) =>
       this.#superseding.run(execution.workflowId, async (superseded) => {
-        const context = { ...this.#contextOf(input, execution, superseded), progress };
+        const context = { ...this.#contextOf(input, execution, superseded), progress, log: runLog };
         const run = new StepRun(this.#reconciler, context);
         try {
           const end = await this.#remembering(execution, (known) => run.perform(name, known));

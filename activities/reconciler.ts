@@ -1,5 +1,6 @@
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { DecisionEvent, Action, Observe, Refusal, Step } from '../src/contract/decision.ts';
+import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
@@ -14,6 +15,8 @@ export interface AttemptContext<O = unknown> {
   readonly now: () => number;
   /** Aborted once the run, or a newer step of the same resource, waits for this one to end. */
   readonly superseded: AbortSignal;
+  /** Its lines name the attempt. Default: nothing is logged. */
+  readonly log?: Logger;
   /** To be told all that the attempt has done so far: the next one reports it, should the process be killed. Absent: outside of Temporal. */
   readonly progress?: ((did: readonly Action[]) => void) | undefined;
   /** From 1. Default: outside of Temporal. */

@@ -66,6 +66,7 @@ export { allow } from '../contract/controller.ts';
 export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
 export type { Deletion } from '../contract/decision.ts';
 export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+export type { Logger, LogMethod } from '../contract/logger.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
 export { truncate } from '../contract/text.ts';
 export type { Ignored } from '../contract/words.ts';

@@ -1,5 +1,6 @@
 import type { ReferencedObject } from '../contract/controller.ts';
 import type { Deletion } from '../contract/decision.ts';
+import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Kube, KubeReader } from './kube.ts';
 
@@ -38,6 +39,8 @@ export interface ObserveContext<R, Clients = unknown, Options = unknown> {
   readonly options: Options;
   /** Reads the cluster. */
   readonly kube: KubeReader;
+  /** Writes to the log of the operator. A plan and the testing kit leave that out. */
+  readonly log: Logger;
   /** Aborted once the time of the step is over, or a change of the resource calls for another decision. Hand it to whatever you call. */
   readonly signal: AbortSignal;
 }

@@ -189,6 +189,7 @@ describe('how a step ended', () => {
       workflowId: 'pod-set/shop/web/uid-1',
       runId: 'run-1',
       step: 'createJob',
+      attempt: 1,
     };
     expect(bindings).toEqual([run]);
     const again = await atItsEnd(() => Promise.resolve({ did: [], next: converged('up to date') }), 2);

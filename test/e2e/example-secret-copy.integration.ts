@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NAMESPACES, SECRETS } from '../../src/api/index.ts';
+import { workflowIdFor } from '../../src/contract/resource.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { Author } from '../support/author.ts';
 import { uniqueName } from '../support/cluster.ts';
@@ -91,6 +92,17 @@ describe('the example secret-copy, on the packed package', () => {
     await eventually(missing, WITHIN_MS);
     await aSecret('late', 'one');
     await becomes(target, 'late', 'one');
+  });
+
+  it('logs what its author logs, with the resource, the step, the attempt and the run', async () => {
+    const ref = await refOf('late');
+    const runIds = (await stage.temporal.runsOf(ref)).map(({ runId }) => runId);
+    const line = operator.logs.find(({ msg }) => msg === 'copied the Secret');
+    expect(line).toMatchObject({
+      ...{ level: 'debug', target, controller: 'secret-copy', namespace: source, name: 'late' },
+      ...{ step: 'copy', attempt: 1, workflowId: workflowIdFor(ref) },
+    });
+    expect(runIds).toContain(line?.['runId']);
   });
 
   it('lets a change of a Secret reach all who refer to it', async () => {

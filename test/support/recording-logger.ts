@@ -9,9 +9,13 @@ export interface LogLine {
 /** A logger whose lines can be read. */
 export function aRecordingLogger(): Logger & { readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
-  const at = (level: LogLine['level']) => (fields: object, message: string) => {
-    lines.push({ level, message, fields });
-  };
+  const at =
+    (level: LogLine['level']) =>
+    (fields: object | string, message = '') => {
+      lines.push(
+        typeof fields === 'string' ? { level, message: fields, fields: {} } : { level, message, fields },
+      );
+    };
   const logger = {
     lines,
     debug: at('debug'),

@@ -47,7 +47,7 @@ export const secretCopy = defineController({
       // A late attempt would write an old password, or leave a copy behind: the library waits for it.
       external: true,
       run: async (
-        { resource, observed: { source, copies }, kube, progress },
+        { resource, observed: { source, copies }, kube, log, progress },
         namespaces: readonly string[],
       ) => {
         const { type, data = {} } = source ?? {};
@@ -66,6 +66,7 @@ export const secretCopy = defineController({
               { metadata: { resourceVersion }, data: { ...data, ...nulls } },
             );
           }
+          log.debug({ target: namespace }, 'copied the Secret');
           progress(`copied the Secret into ${namespace}`);
         }
         return `copied the Secret into ${namespaces.join(', ')}`;
