@@ -1,4 +1,4 @@
-import { definedIn } from './program/defined.ts';
+import { definedBeside } from './program/defined.ts';
 import { operatorProgram, type Operator } from './program/operator.ts';
 import { misnamed, refuse } from './api/limits.ts';
 import type { AnyDefinition } from './controllers/defined/definition.ts';
@@ -19,7 +19,11 @@ export interface OperatorDefinition {
    * and its chart are named after it.
    */
   readonly name: string;
-  /** What {@link defineController} has made: at least one, each with a name of its own. */
+  /**
+   * What {@link defineController} has made: at least one, each with a name of its own. Several may be for one type, each with a finalizer
+   * of its own. Of a {@link defineKind kind}, exactly one of them has `status` or `children`: it writes the conditions. The others keep
+   * their state in an annotation, as for a type that is not theirs. Two for one type may not declare objects of one type.
+   */
   readonly controllers: readonly AnyDefinition[];
 }
 
@@ -39,5 +43,5 @@ export function operator(definition: OperatorDefinition): Operator {
     names.length === 0 && 'it must have at least one controller',
     twice !== undefined && `two controllers are named ${twice}; each must have a name of its own`,
   ]);
-  return operatorProgram({ name, controllers: controllers.map((each) => definedIn(each, name)) });
+  return operatorProgram({ name, controllers: definedBeside(controllers, name) });
 }

@@ -23,6 +23,7 @@ interface Checked {
   readonly children?: unknown;
   readonly decide?: unknown;
   readonly revision?: number;
+  readonly leavesStatus?: true;
 }
 
 /** @throws Error where it cannot work */
@@ -39,9 +40,7 @@ export function checkController(definition: Checked): void {
     ...stepProblems(definition),
     children === undefined && decide === undefined && 'it has neither children nor decide',
     !isKind(type) && 'status' in definition && `status cannot be used for ${type.kind}`,
-    keepsNote(definition) &&
-      isSelected(type) &&
-      `for ${type.kind} has a selector, which would hide a resource that has its finalizer or its state: use view`,
+    hidesNote(definition),
     revision !== undefined && observe === undefined && 'revision needs observe',
     !isParsedType &&
       view === undefined &&
@@ -52,17 +51,31 @@ export function checkController(definition: Checked): void {
   ]);
 }
 
+type Remembering = Pick<Checked, 'for' | 'observe' | 'finalizer' | 'steps' | 'leavesStatus'>;
+
+/** Whether the status of its resources is the controller's to write. */
+export function writesStatus({ for: type, leavesStatus }: Pick<Checked, 'for' | 'leavesStatus'>): boolean {
+  return isKind(type) && leavesStatus !== true;
+}
+
+/** What is wrong with a selector of a controller that has to find what it has left on a resource. */
+export function hidesNote(definition: Remembering): string | false {
+  const { kind, fieldSelector, labelSelector } = definition.for;
+  const isSelected = fieldSelector !== undefined || labelSelector !== undefined;
+  return (
+    isSelected &&
+    keepsNote(definition) &&
+    `for ${kind} has a selector, which would hide a resource that has its finalizer or its state: use view`
+  );
+}
+
 /** Whether the library has to remember something of a resource whose status is not its own. */
-export function keepsNote(definition: Pick<Checked, 'for' | 'observe' | 'finalizer' | 'steps'>): boolean {
+export function keepsNote(definition: Remembering): boolean {
   const { observe, finalizer, steps = {} } = definition;
   const isAnyExternal = Object.values<{ readonly external?: boolean }>(
     steps as Readonly<Record<string, object>>,
   ).some(({ external }) => external);
-  return !isKind(definition.for) && (observe !== undefined || finalizer !== undefined || isAnyExternal);
-}
-
-function isSelected({ fieldSelector, labelSelector }: WatchedType): boolean {
-  return fieldSelector !== undefined || labelSelector !== undefined;
+  return !writesStatus(definition) && (observe !== undefined || finalizer !== undefined || isAnyExternal);
 }
 
 /** The activities of the library; `default` is what Temporal calls where it knows no other. */

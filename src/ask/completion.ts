@@ -63,7 +63,7 @@ export async function namesIn(
   { program, client, namespace }: Pick<Session, 'program' | 'client' | 'namespace'>,
   kind: string,
 ): Promise<readonly string[]> {
-  const { type } = parseResource(program, [kind]).controller.primary;
+  const { type } = parseResource(program, [kind]);
   const targets = await listTargets(client, type, { namespace });
   return targets.map(({ name }) => name);
 }
@@ -133,7 +133,11 @@ async function valuesOf(option: Option, namesOf: NamesOf): Promise<readonly stri
 }
 
 function kinds(controllers: readonly Controller[], command: Command): readonly Suggestion[] {
-  const ofKinds = controllers.map((each) => ({ value: nameOfKind(each), description: each.name }));
+  const byKind = Map.groupBy(controllers, ({ primary }) => nameOfKind(primary.type));
+  const ofKinds = [...byKind].map(([value, its]) => ({
+    value,
+    description: its.map(({ name }) => name).join(', '),
+  }));
   const isOfMany = ['pause', 'resume'].includes(command.name());
   return isOfMany ? [...ofKinds, { value: 'controller', description: 'all of its resources' }] : ofKinds;
 }

@@ -21,6 +21,6 @@ export function childrenNotWell({ words }: Controller, subject: MessageInput): r
 }
 
 /** Whether the status of its kind reports the state. Otherwise the controller has to decide. */
-export function hasStatus({ primary }: Pick<Controller, 'primary'>): boolean {
-  return primary.metadataOnly !== true;
+export function hasStatus({ primary, leavesStatus }: Pick<Controller, 'primary' | 'leavesStatus'>): boolean {
+  return primary.metadataOnly !== true && leavesStatus !== true;
 }

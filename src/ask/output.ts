@@ -53,6 +53,12 @@ export function tableOf<Row>(
   return { text: (earlier === undefined ? titles : '') + lines.join(''), widths };
 }
 
+/** For programs: of one, itself. */
+export function oneOrAll<T extends object>(all: readonly T[]): T | readonly T[] {
+  const [one = all] = all;
+  return all.length === 1 ? one : all;
+}
+
 /** JSON or YAML, with a line feed at the end. */
 export async function structured(value: unknown, format: 'json' | 'yaml'): Promise<string> {
   if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`;

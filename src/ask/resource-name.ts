@@ -1,4 +1,4 @@
-import type { Controller, ResourceType } from '../contract/controller.ts';
+import { typeNameOf, type Controller, type ResourceType } from '../contract/controller.ts';
 import type { ResourceRef } from '../contract/resource.ts';
 import type { Program } from '../program/program.ts';
 import { AskProblem } from './ask.ts';
@@ -6,10 +6,11 @@ import type { ObjectName } from './cluster/objects.ts';
 import type { Session } from './session.ts';
 import { configuredControllers } from './controllers.ts';
 
-/** The kind of a controller, and maybe a name. */
+/** A kind, and maybe a name. */
 export interface ResourceName {
-  /** With the default options, so it may decide otherwise than the running operator. */
-  readonly controller: Controller;
+  readonly type: ResourceType;
+  /** Those of the kind, or the one that is named. With the default options, so they may decide otherwise than the running operator. */
+  readonly controllers: readonly Controller[];
   readonly name: string | undefined;
 }
 
@@ -20,23 +21,37 @@ export interface NamedResource {
   readonly controller: Controller;
   readonly object: ObjectName;
   readonly place: ResourcePlace;
+  /** For a sentence: `PodSet shop/web`; `Website shop/web (website-defaults)` if several controllers are asked about. */
+  readonly title: string;
 }
 
 export function namedResource(controller: Controller, name: string, namespace: string): NamedResource {
   const { type } = controller.primary;
   const place = { controller: controller.name, namespace: type.namespaced ? namespace : name, name };
-  return { controller, object: { type, namespace, name }, place };
+  const object = { type, namespace, name };
+  return { controller, object, place, title: titleOf(object) };
 }
 
-/** Takes `KIND/NAME` or `KIND NAME`, as kubectl does. @throws AskProblem */
+/** The resource, once for each of its controllers. */
+export function namedResources(
+  controllers: readonly Controller[],
+  name: string,
+  namespace: string,
+): readonly NamedResource[] {
+  const resources = controllers.map((controller) => namedResource(controller, name, namespace));
+  if (resources.length === 1) return resources;
+  return resources.map((each) => ({ ...each, title: `${each.title} (${each.controller.name})` }));
+}
+
+/** Takes `KIND/NAME` or `KIND NAME`, as kubectl does. @returns it once for each of its controllers @throws AskProblem */
 export function parseNamedResource(
   { program, namespace }: Pick<Session, 'program' | 'namespace'>,
   words: readonly string[],
-): NamedResource {
-  const { controller, name } = parseResource(program, words);
+): readonly NamedResource[] {
+  const { type, controllers, name } = parseResource(program, words);
   if (name === undefined)
-    throw new AskProblem(`"${words.join(' ')}" has no name; write ${nameOfKind(controller)}/NAME`);
-  return namedResource(controller, name, namespace);
+    throw new AskProblem(`"${words.join(' ')}" has no name; write ${nameOfKind(type)}/NAME`);
+  return namedResources(controllers, name, namespace);
 }
 
 /** Takes the same, or only `KIND`. @throws AskProblem */
@@ -47,28 +62,32 @@ export function parseResource(program: Program, words: readonly string[]): Resou
   const isTooMuch = more.length > 0 || (names.length > 0 && second !== undefined) || names.length > 1;
   if (isTooMuch) throw new AskProblem(`"${words.join(' ')}" is more than one resource; write KIND/NAME`);
   if (name === '') throw new AskProblem(`"${first}" has no name; write KIND/NAME`);
-  return { controller: controllerOfKind(program, kind), name };
+  return { ...kindNamed(program, kind), name };
 }
 
 /** Takes a kind in any case, singular or plural, its short name, with or without its group; or the name of a controller. */
-export function controllerOfKind(program: Program, word: string): Controller {
-  const controllers = configuredControllers(program);
-  const found = controllers.find((controller) => namesOf(controller).includes(word.toLowerCase()));
-  if (found !== undefined) return found;
-  const kinds = controllers.map(nameOfKind).join(', ');
+export function kindNamed(program: Program, word: string): Pick<ResourceName, 'type' | 'controllers'> {
+  const all = configuredControllers(program);
+  const typed = word.toLowerCase();
+  const type = all.find(({ primary }) => namesOf(primary.type).includes(typed))?.primary.type;
+  const controllers = all.filter(({ name, primary }) =>
+    type === undefined ? name === typed : typeNameOf(primary.type) === typeNameOf(type),
+  );
+  const [first] = controllers;
+  if (first !== undefined) return { type: first.primary.type, controllers };
+  const kinds = [...new Set(all.map(({ primary }) => nameOfKind(primary.type)))].join(', ');
   throw new AskProblem(`the operator has no controller for "${word}"; the kinds are ${kinds}`);
 }
 
-function namesOf({ name, primary: { type } }: Controller): string[] {
-  const { group, version, kind, plural, shortNames = [] } = type;
+function namesOf({ group, version, kind, plural, shortNames = [] }: ResourceType): string[] {
   const plain = [kind.toLowerCase(), plural, ...shortNames];
   const qualified =
     group === '' ? [] : plain.flatMap((each) => [`${each}.${group}`, `${each}.${version}.${group}`]);
-  return [name, ...plain, ...qualified];
+  return [...plain, ...qualified];
 }
 
-export function nameOfKind({ primary: { type } }: Pick<Controller, 'primary'>): string {
-  return type.kind.toLowerCase();
+export function nameOfKind({ kind }: Pick<ResourceType, 'kind'>): string {
+  return kind.toLowerCase();
 }
 
 /** For a sentence: `PodSet shop/web`, `Namespace shop`. */

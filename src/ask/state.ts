@@ -88,7 +88,7 @@ export interface StatusSays {
   readonly cause?: Cause | undefined;
 }
 
-type Finalizing = Pick<Controller, 'finalizer'>;
+type Finalizing = Pick<Controller, 'finalizer' | 'otherFinalizers'>;
 
 /** The state of a resource without an open run, from its status, as kstatus reads it. */
 export function stateByStatus(controller: Finalizing, object: KubernetesObject): StatusSays {
@@ -119,9 +119,11 @@ function wrong(
   return { state, message, since, cause: { reason: reason, message: message, advice: [] } };
 }
 
-/** The operator is done with a resource that only the finalizers of others hold. */
+/** A controller is done with a resource that only the finalizers of others hold. */
 function stateOfDeleted(controller: Finalizing, object: KubernetesObject): StatusSays {
-  return heldByOthers(controller, object).length === 0 ? notStarted(object) : stateOfDone(controller, object);
+  const { finalizers = [] } = object.metadata;
+  const isDone = finalizers.length > 0 && !finalizers.some((each) => each === controller.finalizer);
+  return isDone ? stateOfDone(controller, object) : notStarted(object);
 }
 
 /** The state of a resource for which the controller has nothing left to do. */
@@ -147,7 +149,7 @@ function foreignFinalizers(controller: Finalizing, object: KubernetesObject): Ca
  * @param namespace undefined: it is unknown
  */
 export function endedWithNamespace(
-  controller: Pick<Controller, 'endsWithNamespace' | 'finalizer'>,
+  controller: Pick<Controller, 'endsWithNamespace'> & Finalizing,
   object: KubernetesObject,
   namespace: KubernetesObject | undefined,
 ): Cause | undefined {

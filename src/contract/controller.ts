@@ -173,6 +173,10 @@ export interface Controller<
   readonly endsWithNamespace?: true;
   /** What it puts among the finalizers of its resources; only its own steps take it away. Default: nothing. */
   readonly finalizer?: string;
+  /** Those of the other controllers of the program for its type. Default: there are none. */
+  readonly otherFinalizers?: readonly string[];
+  /** The status of its resources says nothing of what it does. Default: it does, unless only metadata is read. */
+  readonly leavesStatus?: true;
   /**
    * What its activities must be allowed, all of it and nothing more. What the watcher must be allowed, to list and
    * to watch, follows from `primary` and `children`.

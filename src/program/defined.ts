@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { definedReconciler } from '../../activities/defined.ts';
 import { isKind, keepsNote } from '../api/controller.ts';
 import type { WatchedType } from '../api/watched.ts';
+import { besideEachOther } from './beside.ts';
 import { optionsOfController } from '../config/controller-options.ts';
 import { bound, OutsideNotAsked } from '../controllers/defined/bound.ts';
 import { definedController } from '../controllers/defined/controller.ts';
@@ -12,6 +13,14 @@ import type { ControllerOptions, ProgramController } from './program.ts';
 /** A controller that `defineController` has made, as the program runs it. */
 export function definedIn(definition: AnyDefinition, operator: string): ProgramController {
   return programController({ ...definition, operator }, madeOnce(definition));
+}
+
+/** Controllers that `defineController` has made, each as it is beside the others. @throws Error where they cannot be */
+export function definedBeside(
+  definitions: readonly AnyDefinition[],
+  operator: string,
+): readonly ProgramController[] {
+  return besideEachOther(definitions, operator).map((each) => definedIn(each, operator));
 }
 
 /** One for a built-in type that depends on options of the program. */

@@ -39,24 +39,25 @@ export interface ControllerOptions {
 export function controllersOf(program: Program, options: ControllerOptions): readonly Controller[] {
   const controllers = program.controllers.map((each) => each.controller(options));
   requireDistinct(controllers);
-  return controllers.map((each) => controlled(each, options.reconciliation));
+  return controllers.map((each) => {
+    const otherFinalizers = finalizersBeside(each, controllers);
+    const beside = otherFinalizers.length === 0 ? each : { ...each, otherFinalizers };
+    return controlled(beside, options.reconciliation);
+  });
+}
+
+function finalizersBeside(one: Controller, controllers: readonly Controller[]): readonly string[] {
+  const type = typeNameOf(one.primary.type);
+  return controllers
+    .filter((each) => each.name !== one.name && typeNameOf(each.primary.type) === type)
+    .flatMap(({ finalizer }) => finalizer ?? []);
 }
 
 function requireDistinct(controllers: readonly Controller[]): void {
-  const byName = new Set<string>();
-  const byType = new Map<string, string>();
-  for (const { name, primary } of controllers) {
-    if (byName.has(name))
-      throw new ConfigurationError(`two controllers are named ${name}; give each a name of its own`);
-    const type = typeNameOf(primary.type);
-    const other = byType.get(type);
-    if (other !== undefined)
-      throw new ConfigurationError(
-        `the controllers ${other} and ${name} are both for ${type}; make one controller of them`,
-      );
-    byName.add(name);
-    byType.set(type, name);
-  }
+  const names = controllers.map(({ name }) => name);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  if (twice !== undefined)
+    throw new ConfigurationError(`two controllers are named ${twice}; give each a name of its own`);
 }
 
 interface ChoosingOptions extends ControllerOptions {

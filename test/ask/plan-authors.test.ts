@@ -10,6 +10,7 @@ import { ApiError } from '../../src/kubernetes/errors.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import { definedIn } from '../../src/program/defined.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import { namedResource } from '../../src/ask/resource-name.ts';
 import { Planner } from '../../src/ask/plan/planner.ts';
 import { textOfPlan } from '../../src/ask/plan/plan-lines.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
@@ -98,7 +99,10 @@ describe('a plan of an author', () => {
   it('shows what an approval holds back, each deletion once, and where the objects are', async () => {
     const objects = { [AT]: shop, ...inCluster(aSecret('a'), aSecret('b')) };
     const planner = plannerOf(definition, objects);
-    const plan = await planner.of(REF, definedController(definition));
+    const plan = await planner.of(
+      REF.uid,
+      namedResource(definedController(definition), REF.name, REF.namespace),
+    );
     expect(plan.end).toMatchObject({ is: 'rest', next: { do: 'converged' } });
     const lines = textOfPlan(plan, plain).split('\n');
     expect(lines.filter((line) => line.includes('secrets/'))).toEqual([

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { argumentsOf, parseNamedResource, parseResource, titleOf } from '../../src/ask/resource-name.ts';
+import { argumentsOf, parseNamedResource, parseResource } from '../../src/ask/resource-name.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
 const SHOP = { program: durableOperator, namespace: 'shop' };
 
 const parsed = (...words: string[]) => {
-  const { controller, name } = parseResource(durableOperator, words);
-  return [controller.name, name];
+  const { controllers, name } = parseResource(durableOperator, words);
+  return [controllers[0]?.name, name];
 };
 
 describe('a resource on the command line', () => {
@@ -39,19 +39,19 @@ describe('a resource on the command line', () => {
 });
 
 describe('the place of a resource', () => {
-  const named = (...words: string[]) => parseNamedResource(SHOP, words);
+  const named = (...words: string[]) => parseNamedResource(SHOP, words)[0];
 
   it('is its namespace; of a Namespace it is its own name', () => {
-    expect(named('podset/web').place).toMatchObject({ namespace: 'shop', name: 'web' });
-    expect(named('ns/team-1').place).toMatchObject({ namespace: 'team-1', name: 'team-1' });
+    expect(named('podset/web')?.place).toMatchObject({ namespace: 'shop', name: 'web' });
+    expect(named('ns/team-1')?.place).toMatchObject({ namespace: 'team-1', name: 'team-1' });
   });
 
   it.each([
     ['podset/web', 'podset/web -n shop', 'PodSet shop/web'],
     ['ns/team-1', 'namespace/team-1', 'Namespace team-1'],
   ])('%s is written as %s after a command, and %s in a sentence', (word, after, title) => {
-    const { object } = named(word);
-    expect(argumentsOf(object)).toBe(after);
-    expect(titleOf(object)).toBe(title);
+    const resource = named(word);
+    expect(resource && argumentsOf(resource.object)).toBe(after);
+    expect(resource?.title).toBe(title);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defaultOptions } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
-import { controllersOf, type ControllerOptions } from '../../src/program/program.ts';
+import { controllersOf } from '../../src/program/program.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 import { shopOperator as program } from '../support/shop-operator.ts';
@@ -75,18 +75,9 @@ describe('a program with a controller of its own', () => {
     expect(stdout).not.toContain('said by durable-operator');
   });
 
-  it.each([
-    ['of one name', program.controllers, 'two controllers are named shelf; give each a name of its own'],
-    [
-      'for one kind',
-      program.controllers.map((each) => ({
-        ...each,
-        controller: (options: ControllerOptions) => ({ ...each.controller(options), name: 'rack' }),
-      })),
-      'the controllers shelf and rack are both for shelves.shop.io; make one controller of them',
-    ],
-  ])('refuses two controllers %s', async (_, more, sentence) => {
-    const twice = { ...program, controllers: [...program.controllers, ...more] };
+  it('refuses two controllers of one name', async () => {
+    const sentence = 'two controllers are named shelf; give each a name of its own';
+    const twice = { ...program, controllers: [...program.controllers, ...program.controllers] };
     expect(() => controllersOf(twice, defaultOptions(program))).toThrow(new ConfigurationError(sentence));
     const { stderr, status } = await asked(['get'], { program: twice });
     expect(stderr).toContain(sentence);

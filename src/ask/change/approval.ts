@@ -15,13 +15,15 @@ import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { resourcePath } from '../../kubernetes/paths.ts';
 import { TemporalProblem } from '../../temporal/temporal-problem.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
-import { annotate, missing, readObject, targetFrom } from '../cluster/objects.ts';
+import { bounded } from '../../bounded.ts';
+import { annotate } from '../cluster/objects.ts';
 import type { Session } from '../session.ts';
 import { optionsOf } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
-import { argumentsOf, parseNamedResource } from '../resource-name.ts';
+import { argumentsOf, namedResource } from '../resource-name.ts';
 import { confirmed } from './confirm.ts';
+import { targetsOf, type NamedTarget } from './targets.ts';
 
 interface ApprovalOptions extends SharedOptions {
   readonly because?: string;
@@ -36,41 +38,86 @@ type Verdict = keyof typeof VERDICTS;
 
 /** Adds `approve` or `reject`. */
 export function addVerdict(verdict: Verdict, program: Command, ask: Ask): void {
-  const command = addCommand(program, ask, verdict, 'yes')
-    .argument('<resource...>', 'KIND/NAME or KIND NAME')
+  const command = addCommand(program, ask, verdict, 'allNamespaces', 'selector', 'yes')
+    .argument('<resource...>', 'KIND/NAME, one or several; KIND for all of its resources')
     .option('--because <reason>', 'why, for the history of the resource');
-  answerWith<ApprovalOptions>(command, ask, (_, question) => answerPlan(ask, question, verdict));
+  answerWith<ApprovalOptions>(command, ask, (_, question) => answerPlans(ask, question, verdict));
 }
 
-async function answerPlan(
+/** What waits for approval, as one controller of the resource has decided. */
+interface Waiting {
+  readonly target: NamedTarget;
+  readonly name: string;
+  readonly held: Held & { readonly plan: string };
+}
+
+const AT_A_TIME = 16;
+
+async function answerPlans(
   ask: Ask,
-  { session, words, options: asked }: Question<ApprovalOptions>,
+  question: Question<ApprovalOptions>,
   verdict: Verdict,
 ): Promise<ExitStatus> {
+  const { session, options: asked } = question;
   const { client } = session;
-  const { object: named, place } = parseNamedResource(session, words);
-  const name = argumentsOf(named);
-  const object = (await readObject(client, named)) ?? missing(named);
-  const target = targetFrom(object, named.type);
-  const ref = { ...place, uid: target.uid };
+  const { targets, isBatch } = await targetsOf(question);
   const settings = await settingsOf(session);
   const options = optionsOf(session.program, settings);
-  const held = await heldNow(ref, { session, options, now: ask.now });
-  const plan = held?.plan;
-  if (held === undefined || plan === undefined) {
-    ask.stderr.write(`${name} does not wait for approval\n`);
-    return 1;
-  }
+  const found = await bounded(targets, AT_A_TIME, (target) =>
+    waitingIn(target, { session, options, now: ask.now }),
+  );
+  const waiting = found.flat();
+  const idle = targets.filter((_, index) => found[index]?.length === 0);
+  if (!isBatch)
+    for (const each of idle) ask.stderr.write(`${argumentsOf(each)} does not wait for approval\n`);
+  else if (waiting.length === 0) ask.stderr.write('nothing waits for approval\n');
+  const [first, ...more] = waiting;
+  if (first === undefined) return 1;
   const by = await userNameOf(client);
-  ask.stdout.write(`${name}: ${harmless(heldMessage(held))}\n`);
+  for (const { name, held } of waiting) ask.stdout.write(`${name}: ${harmless(heldMessage(held))}\n`);
+  requireOneEach(waiting);
   const { verb, did } = VERDICTS[verdict];
-  if (!(await confirmed(ask, `${verb} plan ${plan} as ${by}?`, asked))) return 1;
-  const answer = answerTo(plan, { verdict, by, because: asked.because });
-  if (!(await annotate(client, target, answer, target.resourceVersion)))
-    throw new AskProblem(`${name} has changed in the meantime; check the plan, and repeat the command`);
-  ask.stdout.write(`${name} ${did}: plan ${plan}, by ${by}\n`);
+  const what = more.length === 0 ? `plan ${first.held.plan}` : `${waiting.length} plans`;
+  if (!(await confirmed(ask, `${verb} ${what} as ${by}?`, asked))) return 1;
+  const written = await bounded(waiting, AT_A_TIME, async ({ target, name, held: { plan } }) => {
+    const answer = answerTo(plan, { verdict, by, because: asked.because });
+    if (await annotate(client, target, answer, target.resourceVersion)) {
+      ask.stdout.write(`${name} ${did}: plan ${plan}, by ${by}\n`);
+      return true;
+    }
+    ask.stderr.write(`${name} has changed in the meantime; check the plan, and repeat the command\n`);
+    return false;
+  });
   if (settings !== undefined && !options.reconciliation.areApproversChecked) ask.stderr.write(UNCHECKED);
-  return 0;
+  return written.every(Boolean) && (isBatch || idle.length === 0) ? 0 : 1;
+}
+
+/** An annotation holds one answer. @throws AskProblem */
+function requireOneEach(waiting: readonly Waiting[]): void {
+  const twice = waiting.find(
+    ({ target }, place) => waiting.findIndex((each) => each.target === target) !== place,
+  );
+  if (twice === undefined) return;
+  const { controllers, name } = twice.target;
+  const names = controllers.map((controller) => `${controller.name}/${name}`).join(' or ');
+  throw new AskProblem(
+    `${argumentsOf(twice.target)} waits for two plans; answer one after the other: ${names}`,
+  );
+}
+
+async function waitingIn(target: NamedTarget, asking: Asking): Promise<readonly Waiting[]> {
+  const { namespace } = asking.session;
+  const { controllers, uid } = target;
+  const resources = controllers.map((each) =>
+    namedResource(each, target.name, target.namespace ?? namespace),
+  );
+  const decided = await Promise.all(resources.map(({ place }) => heldNow({ ...place, uid }, asking)));
+  return decided.flatMap((held, index): Waiting[] => {
+    const { plan } = held ?? {};
+    if (held === undefined || plan === undefined) return [];
+    const suffix = controllers.length === 1 ? '' : ` (${controllers[index]?.name ?? ''})`;
+    return [{ target, name: `${argumentsOf(target)}${suffix}`, held: { ...held, plan } }];
+  });
 }
 
 const UNCHECKED = `\

@@ -13,7 +13,7 @@ import type { Session } from '../session.ts';
 import { hasStatus } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { durationText, harmless } from '../output.ts';
-import { argumentsOf, commandFor, parseNamedResource } from '../resource-name.ts';
+import { argumentsOf, commandFor, parseNamedResource, type NamedResource } from '../resource-name.ts';
 
 interface ReconcileOptions extends SharedOptions {
   readonly wait?: boolean;
@@ -40,19 +40,36 @@ async function answerReconcile(
   ask: Ask,
   { session, words, options }: Question<ReconcileOptions>,
 ): Promise<ExitStatus> {
-  const { controller, object, place } = parseNamedResource(session, words);
+  const resources = parseNamedResource(session, words);
+  const [{ object }] = resources as readonly [NamedResource];
   const target = await readTarget(session.client, object);
-  const ref = { ...place, uid: target.uid };
+  const { uid } = target;
+  const nameOf = ({ name }: Controller) =>
+    resources.length === 1 ? argumentsOf(target) : `${argumentsOf(target)} (${name})`;
   // Only waiting needs Temporal. The request stays on the resource until it is met.
-  const before = options.wait === true ? await latestRunOf(session, ref) : undefined;
+  const waiting = await Promise.all(
+    (options.wait === true ? resources : []).map(async ({ controller, place }) => {
+      const ref = { ...place, uid };
+      return {
+        session,
+        controller,
+        target,
+        ref,
+        name: nameOf(controller),
+        before: await latestRunOf(session, ref),
+      };
+    }),
+  );
   const requestedAt = await requestReconcile(ask, session, target);
   ask.stdout.write(`${argumentsOf(target)} reconcile requested\n`);
-  if (options.wait !== true) return 0;
-  return waitForEnd(ask, { session, controller, target, ref, requestedAt, before }, options.timeout);
+  const ends = await Promise.all(
+    waiting.map((each) => waitForEnd(ask, { ...each, requestedAt }, options.timeout)),
+  );
+  return ends.every((end) => end === 0) ? 0 : 1;
 }
 
 async function waitForEnd(ask: Ask, requested: Requested, timeoutMs: number): Promise<ExitStatus> {
-  const name = argumentsOf(requested.target);
+  const { name } = requested;
   const advice = `ask: ${commandFor('why', requested.target)}`;
   const progress = await new Waiting(requested).end(ask, timeoutMs);
   switch (progress.is) {
@@ -90,6 +107,8 @@ interface Requested {
   readonly session: Session;
   readonly controller: Controller;
   readonly target: Target;
+  /** For a line. */
+  readonly name: string;
   readonly ref: ResourceRef;
   readonly requestedAt: string;
   readonly before: Run | undefined;

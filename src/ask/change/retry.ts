@@ -12,7 +12,7 @@ import { harmless } from '../output.ts';
 import {
   argumentsOf,
   commandFor,
-  namedResource,
+  namedResources,
   parseResource,
   titleOf,
   type NamedResource,
@@ -29,20 +29,23 @@ export function addRetry(program: Command, ask: Ask): void {
 }
 
 const WRITES_AT_A_TIME = 16;
-const NOTHING_NAMED = { controller: undefined, name: undefined };
+const NOTHING_NAMED = { controllers: undefined, name: undefined };
 
 async function answerRetry(ask: Ask, question: Question<SharedOptions>): Promise<ExitStatus> {
   const { session, words, options } = question;
-  const { controller, name } = words.length === 0 ? NOTHING_NAMED : parseResource(ask.program, words);
-  const named =
-    controller && name !== undefined ? namedResource(controller, name, session.namespace) : undefined;
-  const runs = named ? await latestRunOf(question, named) : await openRunsOf(question, controller);
-  const controllers = configuredControllers(ask.program);
-  const backoffs = runs.flatMap((run) => backoffIn(controllers, run) ?? []);
-  if (backoffs.length === 0) return nothingToRetry(ask, question, named?.object);
+  const { controllers, name } = words.length === 0 ? NOTHING_NAMED : parseResource(ask.program, words);
+  const named = controllers && name !== undefined ? namedResources(controllers, name, session.namespace) : [];
+  const isNamed = named.length > 0;
+  const found = isNamed
+    ? named.map((each) => latestRunOf(question, each))
+    : (controllers ?? [undefined]).map((each) => openRunsOf(question, each));
+  const runs = (await Promise.all(found)).flat();
+  const all = configuredControllers(ask.program);
+  const backoffs = runs.flatMap((run) => backoffIn(all, run) ?? []);
+  if (backoffs.length === 0) return nothingToRetry(ask, question, named[0]?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
   const count = backoffs.length === 1 ? '1 resource' : `${backoffs.length} resources`;
-  if (!named && !(await confirmed(ask, `Retry ${count} now?`, options))) return 1;
+  if (!isNamed && !(await confirmed(ask, `Retry ${count} now?`, options))) return 1;
   const retried = await bounded(backoffs, WRITES_AT_A_TIME, async ({ target }) => {
     try {
       await requestReconcile(ask, session, target);

@@ -62,12 +62,13 @@ export async function listObjects(
   return objects;
 }
 
-/** The finalizers of a resource, if none of them is its controller's. */
+/** The finalizers of a resource, if none of them is the operator's. */
 export function heldByOthers(
-  { finalizer }: Pick<Controller, 'finalizer'>,
+  { finalizer, otherFinalizers = [] }: Pick<Controller, 'finalizer' | 'otherFinalizers'>,
   { metadata: { finalizers = [] } }: KubernetesObject,
 ): readonly string[] {
-  return finalizers.some((each) => each === finalizer) ? [] : finalizers;
+  const ours = [finalizer, ...otherFinalizers];
+  return finalizers.some((each) => ours.includes(each)) ? [] : finalizers;
 }
 
 /** An object that gets annotations. */

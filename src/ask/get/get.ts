@@ -4,7 +4,7 @@ import { answerWith, repeatedly, type Ask, type ExitStatus, type Question } from
 import { readObject } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { durationText, harmless, paintFor, structured, tableOf, type Column } from '../output.ts';
-import { commandFor, namedResource, parseResource, titleOf, type NamedResource } from '../resource-name.ts';
+import { commandFor, namedResources, parseResource, titleOf, type NamedResource } from '../resource-name.ts';
 import { colourOf, isWell, STATES, type ResourceState } from '../state.ts';
 import type { OperatorProblem } from '../why/operator-problems.ts';
 import { rowData, readRows, type ReadOptions, type ReadRows, type Row } from './rows.ts';
@@ -52,7 +52,11 @@ async function answerGet(ask: Ask, question: Question<GetOptions>): Promise<Exit
   if (named?.name !== undefined && first.isNothing)
     return first.problems.length > 0
       ? 2
-      : nothingNamed(ask, question, namedResource(named.controller, named.name, question.session.namespace));
+      : nothingNamed(
+          ask,
+          question,
+          namedResources(named.controllers, named.name, question.session.namespace),
+        );
   const printer = new RowPrinter(ask, options);
   const warn = warnerFor(ask);
   const print = ({ rows, problems, ofOperator }: ReadRows) => {
@@ -90,13 +94,17 @@ function isWanted(row: Pick<Row, 'state'>, { state: states, notReady: isNotReady
 async function nothingNamed(
   ask: Ask,
   { session, options }: Question<GetOptions>,
-  { controller, object }: NamedResource,
+  resources: readonly NamedResource[],
 ): Promise<ExitStatus> {
+  const [{ object }] = resources as readonly [NamedResource];
   const { type, name } = object;
   const isEverywhere = options.allNamespaces === true && type.namespaced;
   if (!isEverywhere && (await readObject(session.client, object, { metadataOnly: true })) !== undefined) {
     const reason = commandFor('why', object);
-    ask.stderr.write(`${controller.name} ignores ${titleOf(object)}; for the reason: ${reason}\n`);
+    const names = resources.map(({ controller }) => controller.name).join(' and ');
+    ask.stderr.write(
+      `${names} ${resources.length === 1 ? 'ignores' : 'ignore'} ${titleOf(object)}; for the reason: ${reason}\n`,
+    );
     return 0;
   }
   const inNamespace = type.namespaced ? ` in namespace ${session.namespace}` : '';

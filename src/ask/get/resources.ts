@@ -139,15 +139,17 @@ export function resourcesIn(
     (object) => around.isNamed === true || (controller.words?.isListed?.(object) ?? true),
   );
   const { isNamed = false } = around;
-  return listed.map((object) => {
-    // Most are known by their status, and 10,000 views take a while.
-    const observation =
-      isNamed || !hasStatus(controller)
-        ? controller.observation(controller.primary.view(object), childrenOf(object), object.metadata)
-        : undefined;
+  // Most are known by their status, and 10,000 views take a while.
+  const isViewed = isNamed || !hasStatus(controller);
+  return listed.flatMap((object) => {
+    const view = isViewed ? controller.primary.view(object) : object;
+    if (view === undefined) return [];
+    const observation = isViewed
+      ? controller.observation(view, childrenOf(object), object.metadata)
+      : undefined;
     const subject = { object, observation };
     const notWell = isNamed ? childrenNotWell(controller, subject) : [];
-    return { controller, object, atRest: stateAtRest(controller, subject, around), notWell };
+    return [{ controller, object, atRest: stateAtRest(controller, subject, around), notWell }];
   });
 }
 

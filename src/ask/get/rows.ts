@@ -65,23 +65,25 @@ async function readServers(
   named: ResourceName | undefined,
 ) {
   const { program, client } = session;
-  const isNamespaced = named?.controller.primary.type.namespaced ?? true;
+  const isNamespaced = named?.type.namespaced ?? true;
   const name = named?.name;
   // kubectl also ignores `-n` when it lists a kind without namespaces.
   const isEverywhere = options.allNamespaces === true || (!isNamespaced && name === undefined);
   const namespace = isEverywhere ? undefined : session.namespace;
-  const kinds = named === undefined ? configuredControllers(program) : [named.controller];
+  const kinds = named?.controllers ?? configuredControllers(program);
   const scope = { namespace, name, selector: options.selector };
   const readRuns = async () => {
     const operator = await session.temporal();
     const { taskQueue, cluster } = operator;
     // The namespace of a Namespace is its own name.
-    const place = { controller: named?.controller.name, namespace: isNamespaced ? namespace : name, name };
-    const [runs, ofOperator] = await Promise.all([
-      readOpenRuns(operator.runs, { taskQueue, cluster, ...place }),
+    const place = { namespace: isNamespaced ? namespace : name, name };
+    const readRunsOf = (controller: string | undefined) =>
+      readOpenRuns(operator.runs, { taskQueue, cluster, controller, ...place });
+    const [ofOperator, ...runs] = await Promise.all([
       operatorProblems(session, operator, now),
+      ...(named?.controllers ?? [undefined]).map((each) => readRunsOf(each?.name)),
     ]);
-    return { operator, runs, ofOperator };
+    return { operator, runs: runs.flat(), ofOperator };
   };
   const [asked, namespaces, lists] = await Promise.all([
     readRuns(),
@@ -173,7 +175,7 @@ function nameIn({ namespace, name, uid }: ResourceRef, controller: Controller) {
   return {
     key: `${controller.name} ${uid}`,
     namespace: controller.primary.type.namespaced ? namespace : '',
-    resource: `${nameOfKind(controller)}/${name}`,
+    resource: `${nameOfKind(controller.primary.type)}/${name}`,
     controller: controller.name,
   };
 }

@@ -12,8 +12,8 @@ import { withPending, type RunTimeline } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { listObjects, readObject } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
-import { harmless, paintFor, structured, timeText, type Paint } from '../output.ts';
-import { parseNamedResource, titleOf, type NamedResource, type ResourcePlace } from '../resource-name.ts';
+import { harmless, oneOrAll, paintFor, structured, timeText, type Paint } from '../output.ts';
+import { parseNamedResource, type NamedResource, type ResourcePlace } from '../resource-name.ts';
 import type { Session, TemporalAccess } from '../session.ts';
 import { historyLines, type Incarnation, type Line, type ObjectEvent } from './history-lines.ts';
 
@@ -41,23 +41,32 @@ async function answerHistory(
   ask: Ask,
   { session, words, options: { follow: isFollowed, output, tail } }: Question<HistoryOptions>,
 ): Promise<ExitStatus> {
-  const reader = new HistoryReader(session, parseNamedResource(session, words), tail);
+  const resources = parseNamedResource(session, words);
+  const readers = resources.map((each) => new HistoryReader(session, each, tail));
   if (isFollowed === true) {
     if (output !== undefined) throw new AskProblem('-o and --follow exclude each other; leave one out');
-    await follow(ask, reader);
+    await Promise.all(readers.map((reader) => follow(ask, reader)));
     return 0;
   }
-  const { incarnations, notes } = await reader.read();
-  const lines = historyLines(incarnations);
+  const histories = await Promise.all(readers.map((reader) => reader.read()));
+  const lines = histories.map(({ incarnations }) => historyLines(incarnations));
   if (output !== undefined) {
-    ask.stdout.write(await structured({ resource: reader.title, objects: incarnations }, output));
+    const data = histories.map(({ incarnations }, index) => ({
+      resource: readers[index]?.title,
+      objects: incarnations,
+    }));
+    ask.stdout.write(await structured(oneOrAll(data), output));
   } else {
-    const style = { title: reader.title, paint: paintFor(ask) };
-    for (const line of lines) ask.stdout.write(textOfLine(line, style));
+    const paint = paintFor(ask);
+    for (const [index, { title }] of readers.entries())
+      for (const line of lines[index] ?? []) ask.stdout.write(textOfLine(line, { title, paint }));
   }
-  for (const note of [...notes, ...noteOnKeys(lines), ...noteOnNothing(lines, reader)])
-    ask.stderr.write(`${note}\n`);
-  return lines.length === 0 ? 1 : 0;
+  const notes = readers.flatMap((reader, index) => {
+    const its = lines[index] ?? [];
+    return [...(histories[index]?.notes ?? []), ...noteOnKeys(its), ...noteOnNothing(its, reader)];
+  });
+  for (const note of new Set(notes)) ask.stderr.write(`${note}\n`);
+  return lines.every(({ length }) => length === 0) ? 1 : 0;
 }
 
 function noteOnNothing(lines: readonly Line[], { title }: HistoryReader): string[] {
@@ -134,7 +143,7 @@ export class HistoryReader {
     this.#session = session;
     this.#tail = tail;
     this.#resource = resource;
-    this.title = titleOf(resource.object);
+    this.title = resource.title;
   }
 
   async read(): Promise<ReadHistory> {

@@ -7,7 +7,7 @@ import type { Session } from '../session.ts';
 import { optionsOf } from '../controllers.ts';
 import { assumingDefaults, whyNoOperator } from '../operator-words.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
-import { harmless, paintFor, structured } from '../output.ts';
+import { harmless, oneOrAll, paintFor, structured } from '../output.ts';
 import { parseNamedResource, type NamedResource } from '../resource-name.ts';
 import { manifestsOfFile } from './manifests.ts';
 import { planData, textOfPlan, type Plan } from './plan-lines.ts';
@@ -30,8 +30,7 @@ async function answerPlan(ask: Ask, question: Question<PlanOptions>): Promise<Ex
   const { plans, notes } = await plansFor(ask, question);
   const { output } = question.options;
   if (output !== undefined) {
-    const data = plans.map(planData);
-    ask.stdout.write(await structured(data.length === 1 ? data[0] : data, output));
+    ask.stdout.write(await structured(oneOrAll(plans.map(planData)), output));
   } else {
     const paint = paintFor(ask);
     ask.stdout.write(plans.map((plan) => textOfPlan(plan, paint)).join('\n'));
@@ -56,23 +55,28 @@ async function plansFor(ask: Ask, { session, words, options }: Question<PlanOpti
   if ((filename === undefined) === (words.length === 0))
     throw new AskProblem('name a resource, KIND/NAME, or a file, -f FILE');
   const manifests = filename === undefined ? undefined : await manifestsOfFile(filename);
-  const resource = filename === undefined ? parseNamedResource(session, words) : undefined;
+  const resources = filename === undefined ? parseNamedResource(session, words) : [];
   const { settings, notes } = await settingsIn(session);
   const planner = new Planner(session, optionsOf(session.program, settings), ask.now);
   const plans =
-    resource === undefined
-      ? await planner.ofFile(manifests ?? [], session.namespace)
-      : [await planOf(planner, resource, session.client)];
+    manifests === undefined
+      ? await plansOf(planner, resources, session.client)
+      : await planner.ofFile(manifests, session.namespace);
   return { plans, notes: [...notes, ...planner.notes] };
 }
 
-async function planOf(
+/** One after the other: a planner pretends what the steps write. */
+async function plansOf(
   planner: Planner,
-  { object, place, controller }: NamedResource,
+  resources: readonly NamedResource[],
   client: KubernetesClient,
-): Promise<Plan> {
-  const { uid } = await readTarget(client, object);
-  return planner.of({ ...place, uid }, controller);
+): Promise<readonly Plan[]> {
+  const plans: Plan[] = [];
+  for (const resource of resources) {
+    const { uid } = await readTarget(client, resource.object);
+    plans.push(await planner.of(uid, resource));
+  }
+  return plans;
 }
 
 /** A plan without the operator's options is still useful, with a note. */

@@ -17,7 +17,7 @@ import { pathOf, readObject } from '../cluster/objects.ts';
 import type { Session } from '../session.ts';
 import { configuredControllers } from '../controllers.ts';
 import { whyLeftOut } from '../operator-words.ts';
-import { namedResource, titleOf } from '../resource-name.ts';
+import { namedResources, type NamedResource } from '../resource-name.ts';
 import type { PlanManifest } from './manifests.ts';
 import type { Plan, PlanEnd, PlannedStep } from './plan-lines.ts';
 import { MayNotTry, Rehearsal, type PlannedWrite } from './rehearsal.ts';
@@ -72,15 +72,19 @@ export class Planner {
     const controllers = configuredControllers(this.#program);
     const plans: Plan[] = [];
     for (const manifest of manifests) {
-      const controller = controllers.find(({ primary: { type } }) => isOfType(manifest, type));
-      if (controller === undefined) {
-        const { kind, metadata } = manifest;
+      const its = controllers.filter(({ primary: { type } }) => isOfType(manifest, type));
+      const { kind, metadata } = manifest;
+      const resources = namedResources(its, metadata.name, metadata.namespace ?? namespace);
+      const [first] = resources;
+      if (first === undefined) {
         this.#notes.add(`${kind} ${metadata.name} is left out: the operator has no controller for its kind`);
         continue;
       }
-      const { ref, applied } = await this.#apply(manifest, controller, namespace);
-      const plan = await this.of(ref, controller);
-      plans.push(applied === undefined ? plan : { ...plan, applied });
+      const { uid, applied } = await this.#apply(manifest, first);
+      for (const resource of resources) {
+        const plan = await this.of(uid, resource);
+        plans.push(applied === undefined || resource !== first ? plan : { ...plan, applied });
+      }
     }
     if (plans.length > 0) return plans;
     const kinds = controllers.map(({ primary }) => primary.type.kind).join(', ');
@@ -89,11 +93,8 @@ export class Planner {
 
   async #apply(
     manifest: PlanManifest,
-    controller: Controller,
-    defaultNamespace: string,
-  ): Promise<{ readonly ref: ResourceRef; readonly applied: PlannedWrite | undefined }> {
-    const { name, namespace = defaultNamespace } = manifest.metadata;
-    const { object, place } = namedResource(controller, name, namespace);
+    { object }: NamedResource,
+  ): Promise<{ readonly uid: string; readonly applied: PlannedWrite | undefined }> {
     const path = pathOf(object);
     const before = await readObject(this.#client, object);
     const after = await this.#client.request<KubernetesObject>({
@@ -104,16 +105,16 @@ export class Planner {
       body: manifest,
     });
     this.#rehearsal.pretend(path, after, before === undefined);
-    const ref = { ...place, uid: after.metadata.uid };
+    const { uid } = after.metadata;
     if (before === undefined)
-      return { ref, applied: { verb: 'create', path, before, after: manifest, isChecked: true } };
+      return { uid, applied: { verb: 'create', path, before, after: manifest, isChecked: true } };
     const isSame = progressOf(before) === progressOf(after);
-    return { ref, applied: isSame ? undefined : { verb: 'patch', path, before, after, isChecked: true } };
+    return { uid, applied: isSame ? undefined : { verb: 'patch', path, before, after, isChecked: true } };
   }
 
   /** @throws ApiError if the resource cannot be read */
-  async of(ref: ResourceRef, { primary: { type } }: Controller): Promise<Plan> {
-    const resource = titleOf({ ...ref, type });
+  async of(uid: string, { place, object: { type }, title: resource }: NamedResource): Promise<Plan> {
+    const ref = { ...place, uid };
     const namespace = namespaceOf(ref, type);
     const plan = { resource, ...(namespace !== undefined && { namespace }) };
     const leftOut = whyLeftOut(this.#reconciliation, { ...ref, namespace });

@@ -207,7 +207,9 @@ export async function readAll(
 async function withAdvice(ask: Ask, { session }: Question<ReadOptions>, group: Group): Promise<Group> {
   const [oldest] = group.rows;
   if (group.advice !== undefined || oldest === undefined) return group;
-  const { controller, name = '' } = parseResource(ask.program, [oldest.resource]);
+  const { controllers, name = '' } = parseResource(ask.program, [oldest.resource]);
+  const controller = controllers.find((each) => each.name === group.controller);
+  if (controller === undefined) return group;
   const resource = namedResource(controller, name, oldest.namespace || session.namespace);
   const findings = await findOut(session, resource, ask.now).catch(() => undefined);
   const advice = mostUseful(findings === undefined ? [] : explain(findings).advice);

@@ -113,8 +113,9 @@ function untilItEnds({ pause }: NonNullable<Reached['run']>): AdvisedProblem {
 }
 
 function neverSeen({ controller, place }: ResourceFindings): ExplanationBody {
-  const { kind, namespaced } = controller.primary.type;
-  const list = `kubectl durable get ${nameOfKind(controller)}${namespaced ? ` -n ${place.namespace}` : ''}`;
+  const { type } = controller.primary;
+  const { kind, namespaced } = type;
+  const list = `kubectl durable get ${nameOfKind(type)}${namespaced ? ` -n ${place.namespace}` : ''}`;
   const text = `the cluster has no such ${kind}, and Temporal has no run for that name`;
   return {
     headline: 'does not exist',

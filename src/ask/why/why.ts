@@ -1,8 +1,8 @@
 import { Option, type Command } from 'commander';
 import { answerWith, AskProblem, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
-import { paintFor, structured, TIMELESS_MS } from '../output.ts';
-import { namedResource, parseResource } from '../resource-name.ts';
+import { oneOrAll, paintFor, structured, TIMELESS_MS } from '../output.ts';
+import { namedResources, parseResource, type NamedResource } from '../resource-name.ts';
 import { readAll, type Said } from './everywhere.ts';
 import { explain } from './explain.ts';
 import { explanationData, explanationText } from './explanation.ts';
@@ -44,17 +44,31 @@ function readerFor(ask: Ask, question: Question<WhyOptions>): () => Promise<Said
   const named = words.length === 0 ? undefined : parseResource(ask.program, words);
   if (named?.name === undefined) return () => readAll(ask, question, named);
   if (options.allNamespaces === true) throw new AskProblem('-A and a name exclude each other; leave one out');
-  const resource = namedResource(named.controller, named.name, session.namespace);
+  const resources = namedResources(named.controllers, named.name, session.namespace);
   return async () => {
-    const findings = await findOut(session, resource, ask.now);
-    const explanation = explain(findings);
-    const { state, exit } = explanation;
+    const each = await Promise.all(resources.map((resource) => saidOf(ask, question, resource)));
     return {
-      text: explanationText(explanation, paintFor(ask)),
-      data: explanationData(explanation),
-      // A check that changes nothing is another run, whose link differs.
-      change: JSON.stringify([state, explain({ ...findings, nowMs: TIMELESS_MS, link: undefined })]),
-      exit,
+      text: each.map(({ text }) => text).join('\n'),
+      data: oneOrAll(each.map(({ data }) => data)),
+      change: each.map(({ change }) => change).join('\n'),
+      exit: each.some(({ exit }) => exit === 2) ? 2 : each.some(({ exit }) => exit === 1) ? 1 : 0,
     };
+  };
+}
+
+async function saidOf(
+  ask: Ask,
+  { session }: Question<WhyOptions>,
+  resource: NamedResource,
+): Promise<Omit<Said, 'notes'>> {
+  const findings = await findOut(session, resource, ask.now);
+  const explanation = { ...explain(findings), resource: resource.title };
+  const { state, exit } = explanation;
+  return {
+    text: explanationText(explanation, paintFor(ask)),
+    data: explanationData(explanation),
+    // A check that changes nothing is another run, whose link differs.
+    change: JSON.stringify([state, explain({ ...findings, nowMs: TIMELESS_MS, link: undefined })]),
+    exit,
   };
 }

@@ -4,7 +4,7 @@ import { digestOf } from '../../contract/digest.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
 import { truncate } from '../../contract/text.ts';
-import { isKind, keepsNote } from '../../api/controller.ts';
+import { isKind, keepsNote, writesStatus } from '../../api/controller.ts';
 import { canonicalText } from '../fields.ts';
 import { decideDefined, statusStepOf } from './decide.ts';
 import {
@@ -58,6 +58,7 @@ export function definedController(its: AnyDefinition): DefinedController {
   const refers = referredTypes(definition).length > 0;
   return {
     ...namesOf(definition),
+    ...(!writesStatus(definition) && { leavesStatus: true }),
     ...((isRemembering || definition.messages !== undefined) && { words: wordsOf(definition) }),
     steps: {
       ...summariesOf(definition),
@@ -122,7 +123,7 @@ function ownPermissions(definition: AnyDefinition): readonly PolicyRule[] {
   const isPatched = definition.finalizer !== undefined || keepsNote(definition);
   return [
     allow(type, [isListed(type) ? 'list' : 'get', ...(isPatched ? ['patch'] : [])]),
-    ...(isKind(type) ? [allow(type, ['patch'], { subresource: 'status' })] : []),
+    ...(writesStatus(definition) ? [allow(type, ['patch'], { subresource: 'status' })] : []),
   ];
 }
 

@@ -1,6 +1,5 @@
-import { isKind, keepsNote } from '../../api/controller.ts';
+import { keepsNote, writesStatus } from '../../api/controller.ts';
 import type { Decision } from '../../api/next.ts';
-import type { WatchedType } from '../../api/watched.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, isStep, stalled, waitFor, warning, type Rest } from '../../contract/decision.ts';
@@ -158,7 +157,7 @@ class Deciding {
   #invalidRest(message: string): Rest {
     const cause = invalidSpecCause(this.#at.view, message);
     // A type that is not ours has no condition that shows it.
-    return stalled(cause, this.#isKind ? {} : { event: warning(cause, 'Reconcile') });
+    return stalled(cause, this.#writesStatus ? {} : { event: warning(cause, 'Reconcile') });
   }
 
   /** Undefined: it has it, or is to have none. */
@@ -240,7 +239,7 @@ class Deciding {
       case 'wait':
       case 'stalled':
         // A type that is not ours has no status that shows it to people.
-        return this.#keptRest(restFor(outcome, this.#isKind ? undefined : 'Reconcile'));
+        return this.#keptRest(restFor(outcome, this.#writesStatus ? undefined : 'Reconcile'));
     }
   }
 
@@ -248,8 +247,10 @@ class Deciding {
   #record({ because, status: recorded }: Decision & { is: 'record' }): LibraryStep {
     const { name } = this.#at.definition;
     const { resource, view } = this.#at;
-    if (!this.#isKind)
-      throw new Error(`controller ${name} answers next.record, which is only for a kind of defineKind`);
+    if (!this.#writesStatus)
+      throw new Error(
+        `controller ${name} answers next.record, which is only for the controller that writes the status of a kind`,
+      );
     if (isSameIn(recorded, view.status))
       throw new Error(`controller ${name} records what the status says already: ${because}`);
     const status = { ...resource.status, ...recorded };
@@ -311,8 +312,8 @@ class Deciding {
     return reportStep(this.#at, rest) ?? rest;
   }
 
-  get #isKind(): boolean {
-    return isKind(this.#at.definition.for as WatchedType);
+  get #writesStatus(): boolean {
+    return writesStatus(this.#at.definition);
   }
 }
 

@@ -1,11 +1,11 @@
 import {
-  isKind,
   keepsNote,
+  writesStatus,
   type AnyKind,
   type ControllerDefinition,
   type ResourceOf,
 } from '../../api/controller.ts';
-import type { ViewedObject, WatchedType } from '../../api/watched.ts';
+import type { ViewedObject } from '../../api/watched.ts';
 import { misnamed, refuse } from '../../api/limits.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
@@ -28,6 +28,8 @@ import { displayName, type ResourceRef } from '../../contract/resource.ts';
 export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   /** Of the program that it is a part of. */
   readonly operator?: string;
+  /** Another controller of the program writes the conditions of the kind. */
+  readonly leavesStatus?: true;
   /** Of its options, where it has some. */
   readonly optionValues?: unknown;
 };
@@ -69,7 +71,7 @@ export function namesOf({ name, summary, for: type }: AnyDefinition) {
 
 /** Whether the library has a place to remember what was done: the status, or an annotation. */
 export function remembers(definition: AnyDefinition): boolean {
-  return isKind(definition.for as WatchedType) || keepsNote(definition);
+  return writesStatus(definition) || keepsNote(definition);
 }
 
 /** Whether some step changes something outside of the cluster. */

@@ -1,6 +1,5 @@
-import { isKind, type AnyKind } from '../../api/controller.ts';
+import { writesStatus, type AnyKind } from '../../api/controller.ts';
 import type { DecisionContext } from '../../api/step.ts';
-import type { WatchedType } from '../../api/watched.ts';
 import { reasonOf } from '../../contract/decision.ts';
 import { waitingFor } from '../../contract/sentences.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Finding } from '../condition.ts';
@@ -38,7 +37,7 @@ export function contextOf(at: Situation): DecisionContext<LiveResource, unknown,
 
 /** The write that remembers it. Undefined where it is remembered already, or nothing has to be. */
 export function reportStep(at: Situation, reported: ReportedRest): LibraryStep | undefined {
-  if (!isKind(at.definition.for as WatchedType)) return noteStep(at, reported);
+  if (!writesStatus(at.definition)) return noteStep(at, reported);
   const status = statusPatch(at, reported);
   if (status === undefined) return undefined;
   const because = `the status has to say: ${inWords(reported)}`;
@@ -47,7 +46,7 @@ export function reportStep(at: Situation, reported: ReportedRest): LibraryStep |
 
 function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefined {
   const { definition, view, resource, nowMs } = at;
-  const { note, uid, resourceVersion, conditions: before } = view;
+  const { note, uid, resourceVersion, generation, conditions: before } = view;
   if (note === undefined) return undefined;
   const because = `to be remembered: ${inWords(reported)}`;
   const step = { do: 'updateState', because, resourceVersion } as const;
@@ -55,7 +54,7 @@ function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefine
     return note === 'there' ? { ...step, note: null } : undefined;
   // Where all is decided from the watch, a rest leaves nothing to remember.
   const isNeeded = definition.observe !== undefined || note === 'there' || isAnnouncement(reported);
-  const conditions = conditionsAfter(before, found(at, reported), { generation: 0, now: rfc3339(nowMs) });
+  const conditions = conditionsAfter(before, found(at, reported), { generation, now: rfc3339(nowMs) });
   if (!isNeeded || canonicalText(conditions) === canonicalText(before)) return undefined;
   return { ...step, note: noteOf(uid, conditions) };
 }

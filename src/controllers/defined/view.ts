@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { isKind, isParsed, keepsNote, type AnyKind, type ResourceOf } from '../../api/controller.ts';
+import {
+  isKind,
+  isParsed,
+  keepsNote,
+  writesStatus,
+  type AnyKind,
+  type ResourceOf,
+} from '../../api/controller.ts';
 import type { ParsedType } from '../../api/parsed-type.ts';
 import type { WatchedType } from '../../api/watched.ts';
 import type { Condition, Control } from '../../contract/control.ts';
@@ -83,10 +90,11 @@ type Remembered = Pick<
 >;
 
 function rememberedOf(definition: AnyDefinition, object: KubernetesObject): Remembered {
-  if (isKind(definition.for as WatchedType)) {
+  const generation = isKind(definition.for as WatchedType) ? (object.metadata.generation ?? 0) : 0;
+  if (writesStatus(definition)) {
     const status = fieldsOf(object['status']);
     return {
-      generation: object.metadata.generation ?? 0,
+      generation,
       observedGeneration: generationIn(status['observedGeneration']),
       conditions: conditionsIn(status['conditions']),
       control: controlWithStatusOf(object),
@@ -96,13 +104,13 @@ function rememberedOf(definition: AnyDefinition, object: KubernetesObject): Reme
   if (!keepsNote(definition)) {
     const control =
       definition.pollInterval === undefined ? controlOf(object) : controlWithoutStatusOf(object);
-    return { generation: 0, observedGeneration: undefined, conditions: [], control };
+    return { generation, observedGeneration: undefined, conditions: [], control };
   }
   const text = noteTextIn(definition, object);
   const noted = noteIn(text, object.metadata.uid);
   return {
-    generation: 0,
-    observedGeneration: noted && 0,
+    generation,
+    observedGeneration: noted?.find(({ type }) => type === 'Ready')?.observedGeneration,
     conditions: noted ?? [],
     control: controlWithoutStatusOf(object),
     note: text === undefined ? 'missing' : 'there',

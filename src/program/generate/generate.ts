@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { z } from 'zod';
 import type { Options } from '../../config/config.ts';
 import { ConfigurationError } from '../../contract/configuration-error.ts';
+import { typeNameOf } from '../../contract/controller.ts';
 import type { Program } from '../program.ts';
 import type { Built } from './built.ts';
 import { chart, installManifest, monitoring, type Installed } from './chart.ts';
@@ -95,7 +96,7 @@ function installedAs(program: Program, built: Built): Installed {
     built,
     definitions,
     rules: mergeRules(rules),
-    types: controllers.map(({ primary }) => primary.type),
+    types: [...new Map(controllers.map(({ primary: { type } }) => [typeNameOf(type), type])).values()],
     roles: definitions.flatMap((each) => rolesOfPeople(built, each)),
   };
 }

@@ -1,0 +1,173 @@
+import { beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { applyManifest } from '../../local/manifests.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
+import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { uniqueName } from '../support/cluster.ts';
+import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
+import { Site } from '../support/site-operator.ts';
+import { setUpStage } from '../support/stage.ts';
+
+jest.setTimeout(300_000);
+
+const WITHIN_MS = 60_000;
+const PROGRAM = join(import.meta.dirname, '../support/site-operator.ts');
+const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
+const NOTE = 'state.durable-operator.dev/site-operator.site-defaults';
+
+const stage = setUpStage(() => cluster.delete({ type: CRDS, name: `${Site.plural}.example.com` }));
+const { stack, cluster, temporal } = stage;
+const taskQueue = aTaskQueue();
+let namespace: string;
+let operator: Operator;
+
+const start = () => startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
+
+beforeAll(async () => {
+  namespace = await cluster.aNamespace();
+  await applyManifest(cluster.client, { ...Site.manifest }, 'author');
+  const isServed = () =>
+    cluster.client.request({ method: 'GET', path: resourcePath(Site, {}) }).then(
+      () => true,
+      () => false,
+    );
+  await eventually(isServed, WITHIN_MS);
+  operator = await start();
+});
+
+function ask(...args: readonly string[]): Promise<string> {
+  const env = { ...process.env, KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
+  const words = [PROGRAM, ...args, '-n', namespace, '--task-queue', taskQueue];
+  return promisify(execFile)(process.execPath, words, { env }).then(
+    ({ stdout }) => stdout,
+    (error: unknown) => String(fieldsOf(error)['stdout']),
+  );
+}
+
+const at = (name: string) => ({ type: Site, namespace, name });
+
+/** Of both controllers. */
+async function runsOf({ metadata: { name, uid } }: KubernetesObject) {
+  const controllers = ['site', 'site-defaults'];
+  const runs = await Promise.all(
+    controllers.map((controller) => temporal.runsOf({ controller, namespace, name, uid })),
+  );
+  return runs.flat();
+}
+
+function isAtRest({ metadata, status }: KubernetesObject): boolean {
+  const ready = listOf(fieldsOf(status)['conditions']).find(({ type }) => type === 'Ready');
+  const { generation, annotations: { [NOTE]: note = '{}' } = {} } = metadata;
+  const noted = listOf(fieldsOf(JSON.parse(note))['conditions']).find(({ type }) => type === 'Ready');
+  return [ready, noted].every(
+    (each) => each?.['status'] === 'True' && each['observedGeneration'] === generation,
+  );
+}
+
+async function aSite(): Promise<KubernetesObject> {
+  const name = uniqueName();
+  const metadata = { namespace, name };
+  await cluster.create(Site, { apiVersion: 'example.com/v1', kind: 'Site', metadata, spec: { text: 'hi' } });
+  return untilAtRest(name);
+}
+
+async function untilAtRest(name: string): Promise<KubernetesObject> {
+  const rested: KubernetesObject[] = [];
+  await eventually(async () => {
+    const site = await cluster.get(at(name));
+    if (site === undefined || !isAtRest(site)) return false;
+    const runs = await runsOf(site);
+    rested.unshift(site);
+    return runs.every(({ status }) => status === 'COMPLETED');
+  }, WITHIN_MS);
+  const [site] = rested;
+  if (site === undefined) throw new Error(`there is no site ${name}`);
+  return site;
+}
+
+describe('two controllers of one program for one kind', () => {
+  it('both do their part: one writes the status, the other keeps its state in an annotation', async () => {
+    const site = await aSite();
+    const configMap = await cluster.get({ type: CONFIG_MAPS, namespace, name: `site-${site.metadata.name}` });
+    expect(configMap?.['data']).toEqual({ text: 'hi', tier: 'free' });
+    expect(site.metadata.finalizers).toEqual(['example.com/site-defaults']);
+    expect(site['status']).toMatchObject({
+      configMap: `site-${site.metadata.name}`,
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ type: 'Ready', message: 'all declared objects are as they are declared' }),
+      ]) as unknown,
+    });
+  });
+
+  it('rest: nothing is written, and no run begins, while others come and go, and after a restart', async () => {
+    const site = await aSite();
+    const runs = await runsOf(site);
+    await aSite();
+    await cluster.patch(
+      { type: CONFIG_MAPS, namespace, name: `site-${site.metadata.name}` },
+      { metadata: { labels: { a: 'b' } } },
+    );
+    await operator.end('SIGTERM');
+    operator = await start();
+    await aSite();
+    expect(await cluster.get(at(site.metadata.name))).toEqual(site);
+    expect(await runsOf(site)).toEqual(runs);
+  });
+
+  it('both follow a change, and are told apart', async () => {
+    const { metadata } = await aSite();
+    const { name } = metadata;
+    await cluster.patch(at(name), { spec: { tier: null } });
+    const changed = await untilAtRest(name);
+    expect(fieldsOf(changed['spec'])['tier']).toBe('free');
+
+    const [both, one] = [await ask('why', `site/${name}`), await ask('why', `site-defaults/${name}`)];
+    expect(both).toContain(`Site ${namespace}/${name} (site) is up to date`);
+    expect(both).toContain(`Site ${namespace}/${name} (site-defaults) is up to date`);
+    expect(one).toContain(`Site ${namespace}/${name} is up to date`);
+    expect(one).toContain('the spec names a tier');
+    expect(one).not.toContain('declared');
+
+    const rows = (await ask('get', `site/${name}`)).trim().split('\n').slice(1);
+    expect(rows.map((row) => row.split(/ +/).slice(1, 4))).toEqual([
+      [`site/${name}`, 'site', 'UpToDate'],
+      [`site/${name}`, 'site-defaults', 'UpToDate'],
+    ]);
+    const [history, ofOne] = [
+      await ask('history', `site/${name}`),
+      await ask('history', `site/${name}`.replace('site/', 'site-defaults/')),
+    ];
+    expect(history).toContain(`── Site ${namespace}/${name} (site-defaults), UID ${metadata.uid}`);
+    expect(history).toContain('createConfigMap');
+    expect(ofOne).toContain('filled in tier free');
+    expect(ofOne).not.toContain('createConfigMap');
+    expect(await ask('plan', `site/${name}`)).toContain('(site-defaults)');
+  });
+
+  it('are paused together, and are both asked to look again', async () => {
+    const { metadata } = await aSite();
+    const { name } = metadata;
+    await ask('pause', `site/${name}`);
+    await cluster.patch(at(name), { spec: { tier: null, text: 'ho' } });
+    await eventually(
+      async () => (await ask('why', `site/${name}`)).split('is paused').length === 3,
+      WITHIN_MS,
+    );
+    await ask('resume', `site/${name}`);
+    await untilAtRest(name);
+    expect(await ask('reconcile', `site/${name}`, '--wait')).toMatch(
+      /\(site\) is up to date\n.*\(site-defaults\) is up to date/s,
+    );
+  });
+
+  it('let go of it: that with the finalizer once nothing is left', async () => {
+    const { metadata } = await aSite();
+    await cluster.delete(at(metadata.name));
+    await eventually(async () => (await cluster.get(at(metadata.name))) === undefined, WITHIN_MS);
+  });
+});

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { allow, CONFIG_MAPS, defineController, defineKind, NAMESPACES, operator } from '../../src/index.ts';
+
+export const Site = defineKind({
+  ...{ group: 'example.com', version: 'v1', kind: 'Site', description: 'A site.' },
+  spec: z.object({
+    text: z.string().meta({ description: 'What it says.' }),
+    tier: z.string().optional().meta({ description: 'Default: that of its Namespace.' }),
+  }),
+  status: z.object({ configMap: z.string().optional() }),
+});
+
+const site = defineController({
+  name: 'site',
+  for: Site,
+  owns: [CONFIG_MAPS],
+  children: ({ resource: { metadata, spec } }) => [
+    {
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `site-${metadata.name}` } },
+      data: { text: spec.text, tier: spec.tier ?? 'none' },
+    },
+  ],
+  status: ({ resource: { metadata } }) => ({ configMap: `site-${metadata.name}` }),
+});
+
+/** Fills in what the spec leaves open. */
+const siteDefaults = defineController({
+  name: 'site-defaults',
+  for: Site,
+  finalizer: 'example.com/site-defaults',
+  permissions: [allow(NAMESPACES, ['get']), allow(Site, ['patch'])],
+  observe: async ({ resource: { metadata }, kube }) => {
+    const namespace = await kube.get({ type: NAMESPACES, name: metadata.namespace ?? '' });
+    return namespace?.metadata.labels?.['example.com/tier'] ?? 'free';
+  },
+  steps: {
+    fill: {
+      summary: 'fill in the tier',
+      external: false,
+      run: async ({ kube, resource: { metadata } }, { tier }: { readonly tier: string }) => {
+        const { namespace, name, resourceVersion } = metadata;
+        await kube.patch({ type: Site, namespace, name }, { metadata: { resourceVersion }, spec: { tier } });
+        return `filled in tier ${tier}`;
+      },
+    },
+  },
+  decide({ resource: { spec, isBeingDeleted }, observed: tier }, next) {
+    if (isBeingDeleted) return next.removeFinalizer('nothing is left');
+    if (spec.tier === undefined) return next.do.fill('the spec names no tier', { tier });
+    return next.converged('the spec names a tier');
+  },
+});
+
+export const siteControllers = [site, siteDefaults];
+
+if (import.meta.main) await operator({ name: 'site-operator', controllers: siteControllers }).main();
