@@ -1,24 +1,26 @@
-import type { Kube, ListOptions } from '../src/api/kube.ts';
+import { PODS } from '../src/api/kinds.ts';
+import type { ApplyOptions, Kube, ListOptions } from '../src/api/kube.ts';
 import type { ResourceType } from '../src/contract/controller.ts';
-import type { ConditionalPatch, NewObject, ObjectAt } from '../src/contract/kube.ts';
+import { waitFor, type Wait } from '../src/contract/decision.ts';
+import type { AppliedObject, ConditionalPatch, NewObject, ObjectAt, Scale } from '../src/contract/kube.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isOf } from '../src/kubernetes/errors.ts';
+import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 
 export const REQUEST_TIMEOUT_MS = 5_000;
 
-/** A write that an author asks for. */
+/** A write that an author asks for. An eviction is a delete. */
 export interface AuthorWrite {
-  readonly verb: 'create' | 'patch' | 'delete';
+  readonly verb: 'create' | 'patch' | 'apply' | 'scale' | 'delete';
   readonly at: ObjectAt;
   readonly sent?: NewObject;
 }
 
 /** One that the server has accepted. */
 export interface AcceptedWrite extends AuthorWrite {
-  /** Absent: it was deleted. */
+  /** The object, or its scale. Absent: it was deleted. */
   readonly answer?: KubernetesObject;
   /** What something changed in it on its way. */
   readonly changed?: string | undefined;
@@ -33,8 +35,10 @@ export interface WriteHooks {
   readonly onWritten: (written: AcceptedWrite) => void;
 }
 
-interface Access extends Partial<WriteHooks> {
+export interface Access extends Partial<WriteHooks> {
   readonly client: KubernetesClient;
+  /** Whose code it is. */
+  readonly controller: string;
   readonly signal?: AbortSignal;
   /** Of which object the metadata suffices as an answer. Default: none. */
   readonly isMetadataOnly?: (at: ObjectAt) => boolean;
@@ -43,12 +47,19 @@ interface Access extends Partial<WriteHooks> {
 type ViewOf<T> = (object: KubernetesObject) => T | undefined;
 
 /** What `observe` and `run` get. */
-export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }: Access): Kube {
+export function authorsKube(access: Access): Kube {
+  const { client, controller, signal, isMetadataOnly, allow, onWritten } = access;
   const kube = kubeOf(client);
   const how = { timeoutMs: REQUEST_TIMEOUT_MS, ...(signal && { signal }) };
+  // Each controller of an operator has its own: an apply takes back what its manager has applied before.
+  const applier = `${client.fieldManager}.${controller}`;
   const accepted = (write: AuthorWrite & { sent: NewObject }, answer: KubernetesObject): AcceptedWrite => ({
     ...{ ...write, answer },
-    changed: changeOf(write.sent, answer, client.fieldManager),
+    changed: changeOf(write.sent, answer, write.verb === 'apply' ? applier : client.fieldManager),
+  });
+  const shownOf = (at: ObjectAt) => ({
+    ...how,
+    ...(isMetadataOnly?.(at) === true && { metadataOnly: true }),
   });
   return {
     get: (at, only) => kube.get(at, { ...how, ...only }),
@@ -72,10 +83,39 @@ export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }
     async patch<T extends KubernetesObject>(at: ObjectAt, sent: ConditionalPatch) {
       const write = { verb: 'patch', at, sent } as const;
       allow?.(write);
-      const metadataOnly = isMetadataOnly?.(at) === true;
-      const answer = await kube.patch<T>(at, sent, { ...how, ...(metadataOnly && { metadataOnly }) });
+      const answer = await kube.patch<T>(at, sent, shownOf(at));
       onWritten?.(accepted(write, answer));
       return answer;
+    },
+    async apply<T extends KubernetesObject>(
+      type: ResourceType,
+      object: AppliedObject,
+      { force = false }: ApplyOptions = {},
+    ) {
+      const { uid, resourceVersion } = object.metadata;
+      if (uid === undefined && resourceVersion !== undefined) throw new Error(VERSION_ALONE);
+      const write = { verb: 'apply', at: placeOf(type, object), sent: object } as const;
+      allow?.(write);
+      const as = { fieldManager: applier, force };
+      const answer = await kube.apply<T>(type, object, { ...shownOf(write.at), as });
+      onWritten?.(accepted(write, answer));
+      return answer;
+    },
+    async scale(at, wanted): Promise<Scale> {
+      const { replicas, ...metadata } = wanted;
+      const write = { verb: 'scale', at, sent: { metadata, spec: { replicas } } } as const;
+      allow?.(write);
+      const answer = await kube.scale(at, wanted, how);
+      onWritten?.(accepted(write, answer));
+      return answer;
+    },
+    async evict({ namespace, name }, conditions) {
+      const write = { verb: 'delete', at: { type: PODS, namespace, name } } as const;
+      allow?.(write);
+      await kube.evict(write.at, conditions, how).catch((error: unknown) => {
+        throw isOf(error, 'disruption-budget') ? namingPod(error, name) : error;
+      });
+      onWritten?.({ ...write, uid: conditions.uid });
     },
     async delete(at, conditions) {
       const write = { verb: 'delete', at } as const;
@@ -88,4 +128,29 @@ export function authorsKube({ client, signal, isMetadataOnly, allow, onWritten }
 
 function placeOf(type: ResourceType, { metadata: { name = '', namespace } = {} }: NewObject): ObjectAt {
   return { type, name, namespace };
+}
+
+const VERSION_ALONE =
+  'kube.apply is given a resourceVersion without the UID: the server would make an object anew that is gone';
+
+/** The server does not say it. */
+function namingPod(error: ApiError, name: string): ApiError {
+  const { message, classification, status, reason, words, retryAfterMs } = error;
+  const details = { ...error.details, kind: 'pods', name };
+  return new ApiError(message, { classification, status, reason, words, retryAfterMs, details });
+}
+
+const EVICTION_PAUSE_MS = 10_000;
+/** As it is of a Retry-After. */
+const EVICTION_PAUSE_MIN_MS = 1_000;
+
+/** The wait that the refusal of an eviction calls for. Source: kubernetes/pkg/registry/core/pod/storage, `EvictionREST`. */
+export function waitForBudget({ details, retryAfterMs = EVICTION_PAUSE_MS }: ApiError): Wait {
+  const budgets = (details?.causes ?? []).map(({ message = '' }) =>
+    /^The disruption budget (\S+) /.exec(message),
+  );
+  const [budget] = budgets.flatMap((found) => found?.[1] ?? []);
+  const who = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${budget}`;
+  const what = `${who} to allow the eviction of Pod ${details?.name ?? ''}`;
+  return waitFor(what, Math.max(retryAfterMs, EVICTION_PAUSE_MIN_MS));
 }

@@ -92,7 +92,7 @@ function failed(error: unknown, did: readonly Action[]): Pick<Performed<never>, 
     throw error instanceof Error && did.length > 0 ? new PartlyDone(error, did) : error;
   if (did.length === 0 && isNamespaceEnding(error)) return { did, refusal: error };
   if (did.length === 0) throw error;
-  if (isOf(error, 'retry-after')) throw new PartlyDone(error, did);
+  if (isOf(error, 'retry-after', 'disruption-budget')) throw new PartlyDone(error, did);
   return { did };
 }
 

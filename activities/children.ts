@@ -25,7 +25,7 @@ import { fieldsOf } from '../src/controllers/fields.ts';
 import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
-import { kubeOf } from '../src/kubernetes/kube.ts';
+import { kubeOf, VERSION_OF_NONE } from '../src/kubernetes/kube.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { changeOf } from './overridden.ts';
@@ -57,11 +57,6 @@ interface Written {
 }
 
 const REQUEST_TIMEOUT_MS = 5_000;
-/**
- * No object has this version: an apply that names it creates, or is in conflict with whatever has the name. Its fields are owned by an
- * apply from the start, which those of a POST would not be. Source: apiserver, registry/generic/registry/store.go, `Store.Update`.
- */
-const VERSION_OF_NONE = '1';
 /** A step begins no more writes after that; the next one goes on. */
 const TIME_MS = 2_000;
 /** A step of so few writes is tried as a local activity first, which has a second for all it does. */

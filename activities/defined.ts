@@ -1,3 +1,4 @@
+import type { Kube } from '../src/api/kube.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
@@ -39,7 +40,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
-import { authorsKube, REQUEST_TIMEOUT_MS } from './authors-kube.ts';
+import { authorsKube, REQUEST_TIMEOUT_MS, waitForBudget, type Access } from './authors-kube.ts';
 import { doStep, soon } from './authors-step.ts';
 import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
@@ -113,7 +114,7 @@ export function definedReconciler(
       const live = { ...(declared && { declared }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
-      const facts = { ...UNBOUND, resource, references, signal, log, kube: authorsKube({ client, signal }) };
+      const facts = { ...UNBOUND, resource, references, signal, log, kube: kubeWith({ signal }) };
       const observed: unknown = await definition.observe?.(facts);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
@@ -148,6 +149,10 @@ export function definedReconciler(
     if (reads === 'all' || shown === 'gone') return undefined;
     const view = await readView(ref);
     return view === undefined ? 'gone' : { ...shown, view };
+  }
+
+  function kubeWith(access: Omit<Access, 'client' | 'controller'>): Kube {
+    return authorsKube({ client, controller: definition.name, ...access });
   }
 
   /** Undefined where it is gone, is another one of the same name, or is of no interest. */
@@ -221,9 +226,10 @@ export function definedReconciler(
   /** What the author observes outside is observed anew. */
   function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
     if (before === 'gone' || before.live === undefined) return undefined;
-    // What has failed for good is not tried once more.
+    // What has failed for good, or has to wait, is not tried once more.
     const isAskedAgain = definition.observe !== undefined || before.live.unobserved !== undefined;
-    if (isAskedAgain && before.live.never === undefined) return undefined;
+    const { never, waiting } = before.live;
+    if (isAskedAgain && (never ?? waiting) === undefined) return undefined;
     const view = definedView(definition, written);
     return view && { ...before, view };
   }
@@ -247,8 +253,7 @@ export function definedReconciler(
         ...{ definition, step, context, facts },
         after: () => (isExternal(definition, step.do) ? undefined : folded.observation),
         kubeFor: ({ allow, onWritten, ...hooks }) =>
-          authorsKube({
-            client,
+          kubeWith({
             ...hooks,
             isMetadataOnly: (at) => type.metadataOnly === true && folded.isResource(at),
             allow: (asked) => {
@@ -268,6 +273,7 @@ export function definedReconciler(
         observation: { ...observation, live: { ...live, ...more } },
         did,
       });
+      if (isOf(failure, 'disruption-budget')) return after({ waiting: waitForBudget(failure) });
       // What was remembered says it first, unless it does already: then the attempt fails with it.
       if (isOf(failure, 'refused', 'access-denied') && live !== undefined && isTelling(view))
         return { ...after({ refused: causeOfFailure(failure, context.ref) }), refusal: failure };

@@ -120,6 +120,7 @@ export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt
     case 'already-exists':
       return withoutStack({ type: FAILURE.conflict, ...failed });
     case 'unavailable':
+    case 'disruption-budget':
     case 'expired':
     case 'not-found':
     case 'namespace-terminating':

@@ -44,10 +44,11 @@ export class Folded {
       );
   }
 
-  written({ at, uid, answer }: AcceptedWrite): void {
+  written({ verb, at, uid, answer }: AcceptedWrite): void {
     const path = resourcePath(at.type, { name: at.name, namespace: at.namespace });
     this.#seen = { ...this.#seen, owned: this.#seen.owned.filter((each) => each.uid !== uid) };
-    const seen = answer && this.#with(at, answer);
+    // A scale does not say what the object is.
+    const seen = answer && verb !== 'scale' ? this.#with(at, answer) : undefined;
     if (seen === undefined) this.#unknown.add(path);
     else {
       this.#unknown.delete(path);

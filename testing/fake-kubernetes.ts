@@ -43,6 +43,7 @@ const FAILURES = {
   missing: [404, 'NotFound'],
   'already-exists': [409, 'AlreadyExists'],
   conflict: [409, 'Conflict'],
+  'disruption-budget': [429, 'TooManyRequests'],
   refused: [422, 'Invalid'],
   forbidden: [403, 'Forbidden'],
   unavailable: [503, 'ServiceUnavailable'],
@@ -156,8 +157,12 @@ function failureOf(by: keyof typeof FAILURES, options: RequestOptions): FailedAn
   const { resource: kind, name = 'example', verb } = accessOf(options);
   // As RBAC says it.
   const why = by === 'forbidden' ? `forbidden: User "operator" cannot ${verb} resource "${kind}"` : reason;
-  return statusAnswer(code, { reason, message: `${kind} "${name}": ${why}`, details: { kind, name } });
+  const causes = by === 'disruption-budget' && [{ reason: 'DisruptionBudget', message: BUDGET }];
+  const details = { kind, name, ...(causes && { causes }) };
+  return statusAnswer(code, { reason, message: `${kind} "${name}": ${why}`, details });
 }
+
+const BUDGET = 'The disruption budget example does not allow it';
 
 /** With the metadata that the script leaves out. */
 function completed(answer: object, options: RequestOptions): object {

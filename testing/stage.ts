@@ -7,7 +7,7 @@ import { elsewhere, objectKey, type SimulatedCluster, type Created } from './exp
 import { placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 import type { Move, World } from './explorer/world.ts';
-import { editedBy } from './explorer/managed-fields.ts';
+import { createdBy, editedBy } from './explorer/managed-fields.ts';
 import { keep, keptIn, OUTSIDE, OUTSIDE_TYPE } from './outside.ts';
 import type { AnyObject, Draft, Situation } from './scenario.ts';
 import type { AnyScenario, ExploredSubject } from './ends.ts';
@@ -103,11 +103,20 @@ export class Stage {
     });
   }
 
+  /** Whether it is an apply of what is not there. */
+  creates({ path, query }: Request, cluster: SimulatedCluster): boolean {
+    return query?.['force'] !== undefined && cluster.get(this.#keyIn(path)) === undefined;
+  }
+
+  #keyIn(path: string): string {
+    const { plural, namespace, name = '' } = placeIn(path);
+    return objectKey({ plural }, name, elsewhere(this.home, namespace));
+  }
+
   /** @throws Violation where it is about to change what others have made */
   guardOthers({ method, path }: Request, cluster: SimulatedCluster): void {
-    if (method !== 'PATCH' && method !== 'DELETE') return;
-    const { plural, namespace, name = '' } = placeIn(path);
-    const key = objectKey({ plural }, name, elsewhere(this.home, namespace));
+    if (method !== 'PATCH' && method !== 'DELETE' && !path.endsWith('/eviction')) return;
+    const key = this.#keyIn(path);
     const { ownerReferences = [], uid = '' } = cluster.get(key)?.metadata ?? {};
     const isTheirs =
       uid.startsWith('uid-of-') && !ownerReferences.some((each) => each.uid === this.#metadata.uid);
@@ -164,7 +173,7 @@ export class Stage {
       ...(type.namespaced && { namespace }),
       name,
     };
-    return [type, { ...object, metadata }];
+    return [type, createdBy('somebody', 'Update', { ...object, metadata } as KubernetesObject)];
   }
 
   #typeOf(plural: string): ResourceType {

@@ -50,6 +50,8 @@ export function worldOf(subject: ExploredSubject): World {
       serve(request, cluster) {
         if (request.method === 'CALL') return fake.serve(request, cluster);
         unpermitted(request, controller.permissions);
+        if (stage.creates(request, cluster))
+          unpermitted({ ...request, method: 'POST' }, controller.permissions);
         stage.guardOthers(request, cluster);
         return undefined;
       },
@@ -76,7 +78,7 @@ function once(
 function typesIn(rules: readonly PolicyRule[]): readonly ResourceType[] {
   return rules.flatMap(({ apiGroups: [group = ''], resources }) =>
     resources
-      .filter((plural) => !plural.includes('/'))
+      .map((resource) => resource.split('/')[0] ?? '')
       .map((plural) => ({ group, version: 'v1', plural, kind: plural, namespaced: true })),
   );
 }

@@ -37,7 +37,7 @@ export type {
 } from './step.ts';
 export type { ReferencedType, ReferenceContext } from './reference.ts';
 export type { OwnedType, NamespacedName, ViewedObject, WatchedType } from './watched.ts';
-export type { Kube, KubeReader, ListOptions } from './kube.ts';
+export type { ApplyOptions, Kube, KubeReader, ListOptions } from './kube.ts';
 export {
   CONFIG_MAPS,
   CRON_JOBS,
@@ -65,7 +65,16 @@ export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
 export { allow } from '../contract/controller.ts';
 export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
 export type { Deletion } from '../contract/decision.ts';
-export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+export type {
+  AppliedObject,
+  ConditionalDelete,
+  ConditionalEviction,
+  ConditionalPatch,
+  ConditionalScale,
+  NewObject,
+  ObjectAt,
+  Scale,
+} from '../contract/kube.ts';
 export type { Logger, LogMethod } from '../contract/logger.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
 export { truncate } from '../contract/text.ts';

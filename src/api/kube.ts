@@ -1,5 +1,14 @@
 import type { ResourceType } from '../contract/controller.ts';
-import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+import type {
+  AppliedObject,
+  ConditionalDelete,
+  ConditionalEviction,
+  ConditionalPatch,
+  ConditionalScale,
+  NewObject,
+  ObjectAt,
+  Scale,
+} from '../contract/kube.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 
 /** Which objects of a type to list. */
@@ -14,6 +23,12 @@ export interface ListOptions {
   readonly metadataOnly?: boolean;
   /** At most so many, where fewer will do: they come in one answer, and one of more than a mebibyte counts as empty. Default: all. */
   readonly limit?: number;
+}
+
+/** How to apply. */
+export interface ApplyOptions {
+  /** Takes fields away from their managers. Default: false. */
+  readonly force?: boolean;
 }
 
 /** Reads objects of the cluster. What is read has to be in `permissions`. Each method throws an {@link ApiError}. */
@@ -54,6 +69,47 @@ export interface Kube extends KubeReader {
   dryRunCreate(type: ResourceType, object: NewObject): Promise<void>;
   /** A merge patch with the resourceVersion or the UID that it was decided from. */
   patch<T extends KubernetesObject = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch): Promise<T>;
+  /**
+   * Server-side apply, with the field manager `<operator>.<controller>`: the object becomes as it says, in the fields that it names. Name
+   * all that the controller wants of the object each time: the fields of an earlier apply that this one does not name go.
+   *
+   * Hand over the UID of the object that you have read, and its resourceVersion if it must not have changed since. Without a UID there was
+   * none: the object is created, and it is a `conflict` if there is one by then. It is `refused` if another manager has set one of the
+   * fields to something else; those of `create` and `patch` are another manager's, too. Needs the right to `patch`, and to `create`.
+   *
+   * @returns the object as it is then
+   * @example
+   * const at = { type: CONFIG_MAPS, namespace, name: 'feature-flags' };
+   * const uid = (await kube.get(at))?.metadata.uid;
+   * await kube.apply(CONFIG_MAPS, { metadata: { namespace, name: 'feature-flags', uid }, data: { search: 'on' } });
+   */
+  apply<T extends KubernetesObject = KubernetesObject>(
+    type: ResourceType,
+    object: AppliedObject,
+    options?: ApplyOptions,
+  ): Promise<T>;
+  /**
+   * Sets how many replicas an object has, by its subresource `scale`. Needs the UID of the object, and the right to `patch` that:
+   * `allow(DEPLOYMENTS, ['patch'], { subresource: 'scale' })`.
+   *
+   * @returns not the object, but its scale
+   * @example
+   * await kube.scale({ type: DEPLOYMENTS, namespace, name: 'web' }, { uid, replicas: 0 });
+   */
+  scale(at: ObjectAt, wanted: ConditionalScale): Promise<Scale>;
+  /**
+   * Deletes a Pod, unless a PodDisruptionBudget does not allow it. Then it throws `disruption-budget`: let it through, and the step ends
+   * without a failure, the resource waits for that PodDisruptionBudget, and the step is tried again after the time that the server asks
+   * for, or 10 s. It counts as a delete: the step has to say in `deletes` what it deletes. Needs the right to evict:
+   * `allow(PODS, ['create'], { subresource: 'eviction' })`.
+   *
+   * @example
+   * for (const { metadata: { namespace, name, uid } } of pods) {
+   *   await kube.evict({ namespace, name }, { uid });
+   *   progress(`evicted Pod ${name}`);
+   * }
+   */
+  evict(pod: Pick<ObjectAt, 'namespace' | 'name'>, conditions: ConditionalEviction): Promise<void>;
   /** Needs the UID of the object; and the step has to say in `deletes` what it deletes. */
   delete(at: ObjectAt, conditions: ConditionalDelete): Promise<void>;
 }

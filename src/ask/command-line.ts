@@ -114,6 +114,7 @@ const ADVICE: Readonly<Record<ApiErrorClass, string>> = {
   'already-exists': 'try again',
   'api-missing': "install the operator's custom resource definitions",
   conflict: 'try again',
+  'disruption-budget': 'try again',
   expired: 'try again',
   'namespace-terminating': 'its namespace is being deleted',
   'not-found': 'check the name and -n',

@@ -11,14 +11,16 @@ export const API_ERROR_CLASSES = [
   'conflict',
   /** 429 or 5xx with Retry-After: `retryAfterMs` says how long to wait. */
   'retry-after',
+  /** 429 of an eviction: a PodDisruptionBudget does not allow it for now. Nothing was done. */
+  'disruption-budget',
   /** 5xx or 429 without Retry-After, time-out, reset: nobody knows whether a write was made. */
   'unavailable',
   /** 401, or 403 by the authorizer. */
   'access-denied',
   'namespace-terminating',
   /**
-   * Quota, PodSecurity, admission or schema refused the request, or what it refers to does not exist: it stays refused until
-   * something changes.
+   * Quota, PodSecurity, admission or schema refused the request, what it refers to does not exist, or another manager owns a field of an
+   * apply: it stays refused until something changes.
    */
   'refused',
   /** The server accepted a write, but its answer calls for the same write again: something changes what is written. */

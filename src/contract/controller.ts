@@ -28,6 +28,11 @@ export function typeNameOf({ group, plural }: Pick<ResourceType, 'group' | 'plur
   return group === '' ? plural : `${plural}.${group}`;
 }
 
+/** `apps/v1`, `v1`. */
+export function apiVersionOf({ group, version }: Pick<ResourceType, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
 export function isNamespaceType({ group, kind }: Pick<ResourceType, 'group' | 'kind'>): boolean {
   return group === '' && kind === 'Namespace';
 }

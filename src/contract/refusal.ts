@@ -12,6 +12,9 @@ export interface RefusalCause extends Cause {
  */
 export const MALFORMED = /failed to create typed patch object \(.*?\): (?:errors:\s+)?(.*)/s;
 
+/** Source: apimachinery, pkg/util/managedfields, `NewConflictError`. */
+const FIELD_CONFLICT = /^Apply failed with \d+ conflicts?: /;
+
 /** Quota, PodSecurity and webhooks are known by the words that they have in every version. */
 export function causeOfRefusal(message: string, { namespace }: { readonly namespace: string }): RefusalCause {
   if (message.includes('exceeded quota') || message.includes('failed quota')) {
@@ -37,6 +40,12 @@ export function causeOfRefusal(message: string, { namespace }: { readonly namesp
       ],
     };
   }
+  if (FIELD_CONFLICT.test(message))
+    return {
+      reason: FAILURE.refused,
+      message,
+      advice: ['have the other manager let go of the field, or let the controller apply it with force'],
+    };
   const [, field] = MALFORMED.exec(message) ?? [];
   if (field !== undefined)
     return { reason: FAILURE.refused, message, advice: [`correct the controller that declares ${field}`] };

@@ -50,6 +50,17 @@ export function causeOfError({ classification, words, advice }: ApiError, about:
           },
         ],
       };
+    case 'disruption-budget':
+      return {
+        reason: FAILURE.unavailable,
+        message: words,
+        advice: [
+          {
+            run: `kubectl get poddisruptionbudgets -n ${about.namespace}`,
+            to: 'show which Pods may be evicted',
+          },
+        ],
+      };
     case 'retry-after':
     case 'unavailable':
     case 'expired':

@@ -113,6 +113,7 @@ function classify(
   retryAfterMs: number | undefined,
 ): ApiErrorClass {
   if (MALFORMED.test(status?.message ?? '')) return 'refused';
+  if (code === 429 && hasCause(status, 'DisruptionBudget')) return 'disruption-budget';
   if (code === 429 || code >= 500) return retryAfterMs === undefined ? 'unavailable' : 'retry-after';
   switch (code) {
     case 401:
@@ -123,6 +124,8 @@ function classify(
     case 404:
       return classifyNotFound(request, status?.details);
     case 409:
+      // To observe again would not help: the other manager stays.
+      if (hasCause(status, 'FieldManagerConflict')) return 'refused';
       return status?.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
     case 412:
       return 'conflict';
@@ -157,11 +160,15 @@ const AUTHORIZER_WORDS =
 const ADMISSION_WORDS = /admission webhook "[^"]*" denied|denied request: /;
 
 function classifyForbidden(status: Status): ApiErrorClass {
-  if (status.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating'))
-    return 'namespace-terminating';
+  if (hasCause(status, 'NamespaceTerminating')) return 'namespace-terminating';
   const words = status.message ?? '';
   if (ADMISSION_WORDS.test(words)) return 'refused';
   return AUTHORIZER_WORDS.test(words) ? 'access-denied' : 'refused';
+}
+
+/** Sources: apimachinery, `metav1.CauseType`; api, `policyv1.DisruptionBudgetCause`. */
+function hasCause(status: Status | undefined, reason: string): boolean {
+  return status?.details?.causes?.some((cause) => cause.reason === reason) ?? false;
 }
 
 /** A UID in a patch is a precondition, but its failure is answered as an attempt to change the UID. */

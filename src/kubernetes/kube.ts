@@ -1,4 +1,14 @@
-import type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+import { apiVersionOf, type ResourceType } from '../contract/controller.ts';
+import type {
+  AppliedObject,
+  ConditionalDelete,
+  ConditionalEviction,
+  ConditionalPatch,
+  ConditionalScale,
+  NewObject,
+  ObjectAt,
+  Scale,
+} from '../contract/kube.ts';
 import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { found } from './errors.ts';
@@ -11,6 +21,19 @@ type How = Pick<
   RequestOptions,
   'metadataOnly' | 'timeoutMs' | 'pool' | 'signal' | 'query' | 'maxBytes' | 'onBytes'
 >;
+
+/**
+ * No object has this version: an apply that names it creates, or is in conflict with whatever has the name. Its fields are owned by an
+ * apply from the start, which those of a POST would not be. Source: apiserver, registry/generic/registry/store.go, `Store.Update`.
+ */
+export const VERSION_OF_NONE = '1';
+
+/** Whose apply it is. */
+export interface Applying {
+  readonly fieldManager: string;
+  /** Takes fields away from their managers. */
+  readonly force: boolean;
+}
 
 /** Objects of one type. A namespace is left out where all of them are meant. */
 export interface ObjectsOfType extends Omit<Collection, 'client' | 'path'> {
@@ -34,7 +57,21 @@ export interface ObjectClient {
   create<T = KubernetesObject>(type: PathType, object: NewObject, how?: How): Promise<T>;
   /** The answer is the object as it is now. */
   patch<T = KubernetesObject>(at: ObjectAt, patch: ConditionalPatch, how?: How): Promise<T>;
+  /** Server-side apply. The answer is the object as it is now. */
+  apply<T = KubernetesObject>(
+    type: ResourceType,
+    object: AppliedObject,
+    how: How & { readonly as: Applying },
+  ): Promise<T>;
+  /** The answer is not the object, but its scale. */
+  scale(at: ObjectAt, wanted: ConditionalScale, how?: How): Promise<Scale>;
   delete(at: ObjectAt, conditions: ConditionalDelete, how?: Pick<How, 'timeoutMs' | 'signal'>): Promise<void>;
+  /** Deletes a Pod, unless a PodDisruptionBudget does not allow it. */
+  evict(
+    at: ObjectAt,
+    preconditions: ConditionalEviction,
+    how?: Pick<How, 'timeoutMs' | 'signal'>,
+  ): Promise<void>;
 }
 
 export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient {
@@ -62,6 +99,37 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient 
     async patch<T>(at: ObjectAt, body: ConditionalPatch, how: How = {}) {
       return client.request<T>({ method: 'PATCH', path: pathOf(at), body, ...how });
     },
+    async apply<T>(type: ResourceType, object: AppliedObject, { as, ...how }: How & { as: Applying }) {
+      const { name, namespace, uid, resourceVersion } = object.metadata;
+      const isNew = uid === undefined && resourceVersion === undefined;
+      const body = {
+        ...{ apiVersion: apiVersionOf(type), kind: type.kind, ...object },
+        metadata: { ...object.metadata, ...(isNew && { resourceVersion: VERSION_OF_NONE }) },
+      };
+      return client.request<T>({
+        ...{ method: 'PATCH', path: pathOf({ type, namespace, name }), body, ...how },
+        // What is new has no other managers.
+        query: { ...as, force: as.force || isNew },
+        contentType: 'application/apply-patch+yaml',
+      });
+    },
+    async scale(at, { replicas, ...metadata }, how = {}) {
+      const path = pathOf({ ...at, subresource: 'scale' });
+      return client.request<Scale>({ method: 'PATCH', path, body: { metadata, spec: { replicas } }, ...how });
+    },
+    async evict(at, preconditions, how = {}) {
+      const { name, namespace } = at;
+      const body = {
+        ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+        deleteOptions: { preconditions },
+      };
+      await client.request({
+        method: 'POST',
+        path: pathOf({ ...at, subresource: 'eviction' }),
+        body,
+        ...how,
+      });
+    },
     async delete(at, { propagation, ...preconditions }, how = {}) {
       const body = {
         apiVersion: 'v1',
@@ -74,6 +142,10 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient 
   };
 }
 
-function pathOf({ type, namespace, name, subresource }: ObjectAt): string {
+interface Located extends Omit<ObjectAt, 'subresource'> {
+  readonly subresource?: string | undefined;
+}
+
+function pathOf({ type, namespace, name, subresource }: Located): string {
   return resourcePath(type, { name, subresource, ...(type.namespaced !== false && { namespace }) });
 }

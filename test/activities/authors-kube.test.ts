@@ -30,7 +30,8 @@ function inPages(...names: readonly string[]): Handler {
   };
 }
 
-const listed = (selection: object) => authorsKube({ client }).list(PODS, { namespace: 'shop', ...selection });
+const listed = (selection: object) =>
+  authorsKube({ client, controller: 'web' }).list(PODS, { namespace: 'shop', ...selection });
 
 describe('what an author reads', () => {
   it.each([
@@ -38,7 +39,7 @@ describe('what an author reads', () => {
     ['its metadata alone', { metadataOnly: true }, 'as=PartialObjectMetadata;'],
   ])('is %s', async (_, only, accepted) => {
     server.handle(answerJson(200, pod('web')));
-    await authorsKube({ client }).get(at, only);
+    await authorsKube({ client, controller: 'web' }).get(at, only);
     expect(server.lastRequest.headers.accept).toContain(accepted);
   });
 
@@ -57,7 +58,7 @@ describe('what an author reads', () => {
 
   it('is all pages of a list, and of each object what its view keeps', async () => {
     server.handle(inPages('a', 'b', 'c'));
-    const names = await authorsKube({ client }).list(PODS, {}, ({ metadata: { name } }) =>
+    const names = await authorsKube({ client, controller: 'web' }).list(PODS, {}, ({ metadata: { name } }) =>
       name === 'b' ? undefined : name,
     );
     expect(names).toEqual(['a', 'c']);
@@ -82,7 +83,9 @@ describe('what an author writes', () => {
     const superseded = new AbortController();
     // It never answers.
     server.handle(() => superseded.abort());
-    await expect(write(authorsKube({ client, signal: superseded.signal }))).rejects.toThrow(/: aborted$/);
+    await expect(
+      write(authorsKube({ client, controller: 'web', signal: superseded.signal })),
+    ).rejects.toThrow(/: aborted$/);
     expect(server.requests).toHaveLength(1);
   });
 });
@@ -99,7 +102,7 @@ describe('an object without a name', () => {
     ],
   ])('is refused before any request: %s', async (_, ask) => {
     server.handle(answerJson(200, { metadata: {}, items: [] }));
-    await expect(ask(authorsKube({ client }))).rejects.toMatchObject({
+    await expect(ask(authorsKube({ client, controller: 'web' }))).rejects.toMatchObject({
       classification: 'refused',
       words: expect.stringContaining('a name is needed'),
     });

@@ -70,6 +70,7 @@ describe('what the API server said, as a failure', () => {
     ['already-exists', 'Conflict'],
     ['unavailable', 'Unavailable'],
     ['expired', 'Unavailable'],
+    ['disruption-budget', 'Unavailable'],
     ['not-found', 'Unavailable'],
     ['namespace-terminating', 'Unavailable'],
   ])('%s is told as %s, with the words of the server', (classification, type) => {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { authorsKube } from '../../activities/authors-kube.ts';
 import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../activities/dry-run.ts';
+import { DEPLOYMENTS } from '../../src/api/built-in.ts';
+import { PODS as POD } from '../../src/api/kinds.ts';
 import { MayNotTry, mergePatch, Rehearsal } from '../../src/ask/plan/rehearsal.ts';
 import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
@@ -74,7 +77,10 @@ describe('a client that cannot write', () => {
   });
 
   it('sends reads, and dry runs', async () => {
-    const client = new FakeClient({ [`GET ${PODS}/web`]: aPod('web'), [`PATCH ${PODS}/web`]: aPod('web') });
+    const client = new FakeClient({
+      [`GET ${PODS}/web`]: aPod('web'),
+      [`PATCH ${PODS}/web`]: aPod('web'),
+    });
     await dryRunOnly(client).request({ method: 'GET', path: `${PODS}/web` });
     await dryRunOnly(client).request(asDryRun(write));
     expect(client.asked).toMatchObject([{ method: 'GET' }, { method: 'PATCH', query: { dryRun: 'All' } }]);
@@ -156,6 +162,47 @@ describe('a rehearsal', () => {
     await rehearsal.request({ method: 'DELETE', path: `${PODS}/web` });
     expect(client.asked).toEqual([]);
     expect(rehearsal.takeWrites()).toMatchObject([{ isChecked: false }, { isChecked: false }]);
+  });
+
+  it('makes of an apply, a scale and an eviction what they would be, and answers as the server does', async () => {
+    const deployments = '/apis/apps/v1/namespaces/shop/deployments';
+    const web = { ...aPod('web'), kind: 'Deployment', spec: { replicas: 1 } };
+    const client = new FakeClient({
+      [`PATCH ${deployments}/new`]: { ...aPod('new'), kind: 'Deployment' },
+      [`GET ${deployments}/web`]: web,
+      [`PATCH ${deployments}/web/scale`]: { kind: 'Scale', spec: { replicas: 3 }, status: { replicas: 1 } },
+      [`GET ${PODS}/web-1`]: aPod('web-1'),
+      [`POST ${PODS}/web-1/eviction`]: { kind: 'Status', status: 'Success' },
+    });
+    const rehearsal = new Rehearsal(client);
+    const kube = authorsKube({ client: rehearsal, controller: 'web' });
+    const at = { type: DEPLOYMENTS, namespace: 'shop', name: 'web' };
+    await kube.apply(DEPLOYMENTS, { metadata: { namespace: 'shop', name: 'new' } });
+    expect(await kube.scale(at, { uid: 'uid-web', replicas: 3 })).toMatchObject({ kind: 'Scale' });
+    await kube.evict({ namespace: 'shop', name: 'web-1' }, { uid: 'uid-web-1' });
+    expect(await kube.get(at)).toMatchObject({ kind: 'Deployment', spec: { replicas: 3 } });
+    expect(await kube.get({ ...at, name: 'new' })).toMatchObject({ metadata: { name: 'new' } });
+    await expect(kube.get({ ...at, type: POD, name: 'web-1' })).resolves.toBeUndefined();
+    expect(rehearsal.takeWrites()).toMatchObject([
+      { verb: 'create', path: `${deployments}/new`, before: undefined },
+      { verb: 'patch', path: `${deployments}/web/scale`, after: { spec: { replicas: 3 } } },
+      { verb: 'delete', path: `${PODS}/web-1` },
+    ]);
+    const writes = client.asked.filter(({ method }) => method !== 'GET');
+    expect(writes.map(isDryRun)).toEqual([true, true, true]);
+  });
+
+  it('creates by an apply what it has deleted, and not what is there', async () => {
+    const client = new FakeClient({
+      [`GET ${PODS}/web`]: aPod('web'),
+      [`DELETE ${PODS}/web`]: { kind: 'Status', status: 'Success' },
+    });
+    const kube = authorsKube({ client: new Rehearsal(client), controller: 'web' });
+    const metadata = { namespace: 'shop', name: 'web' };
+    await kube.delete({ type: POD, ...metadata }, { uid: 'uid-web' });
+    const { uid } = (await kube.apply(POD, { metadata })).metadata;
+    expect(uid).not.toBe('uid-web');
+    await expect(kube.apply(POD, { metadata })).rejects.toMatchObject({ classification: 'already-exists' });
   });
 
   it('creates anew what it has deleted, whose name the server does not know to be free', async () => {

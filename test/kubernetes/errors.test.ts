@@ -145,6 +145,41 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
     ),
   ],
   [
+    'an eviction that a PodDisruptionBudget does not allow',
+    'disruption-budget',
+    {
+      ...{
+        code: 429,
+        reason: 'TooManyRequests',
+        message: "Cannot evict pod as it would violate the pod's disruption budget.",
+      },
+      details: {
+        causes: [
+          {
+            reason: 'DisruptionBudget',
+            message: 'The disruption budget web needs 1 healthy pods and has 1 currently',
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'an apply of a field that is of another manager',
+    'refused',
+    {
+      ...{
+        code: 409,
+        reason: 'Conflict',
+        message: 'Apply failed with 1 conflict: conflict with "kubectl" using v1: .data.a',
+      },
+      details: {
+        causes: [
+          { reason: 'FieldManagerConflict', message: 'conflict with "kubectl" using v1', field: '.data.a' },
+        ],
+      },
+    },
+  ],
+  [
     'a namespace that terminates',
     'namespace-terminating',
     forbidden(

@@ -104,7 +104,7 @@ export class Ahead {
       for (let run = ahead.runs[uid]; run !== undefined; run = ahead.runs[uid]) {
         const { attempt, backoff, ref } = run;
         if (attempt === null) return isSame(valueOf<NextInHistory>(run.next), rest);
-        if (attempt.step !== 'observe' || backoff !== 'no') return false;
+        if (backoff !== 'no') return false;
         const progress = await this.#machine.attempts.progressOf(ref, attempt);
         if (progress.at !== 'request' || this.#machine.isWrite(ahead, progress.request)) return false;
         this.#machine.answer(ahead, uid, progress.request, {});

@@ -1,11 +1,12 @@
+import type { StatusCause } from '../../src/contract/api-error.ts';
 import type { ResourceType } from '../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { Violation } from './explorer.ts';
-import { elsewhere, objectKey, type SimulatedCluster, type Created } from './cluster.ts';
-import { applied, createdBy } from './managed-fields.ts';
+import { elsewhere, objectKey, type SimulatedCluster, type Created, type Found } from './cluster.ts';
+import { applied, conflictsOf, createdBy } from './managed-fields.ts';
 
 /** The parts of a request that the server reads. */
 export interface Request extends Pick<RequestOptions, 'path' | 'query' | 'body' | 'metadataOnly'> {
@@ -54,7 +55,9 @@ export class ApiServer {
       case 'GET':
         return target.name === undefined ? list(cluster, target, request) : get(cluster, target, request);
       case 'POST':
-        return create(cluster, target, request);
+        return target.subresource === 'eviction'
+          ? this.#evict(cluster, target, request)
+          : create(cluster, target, request);
       case 'PATCH':
         return this.#patch(cluster, target, request);
       case 'DELETE':
@@ -89,10 +92,25 @@ export class ApiServer {
     const object = cluster.get(target.key());
     const manager = appliesAs(request);
     if (object === undefined)
-      return manager === undefined || uid !== undefined ? notFound(target) : create(cluster, target, request);
+      return manager === undefined
+        ? notFound(target)
+        : uid === undefined
+          ? create(cluster, target, request)
+          : conflict(target);
     if (!this.#meets(object, { uid, resourceVersion })) return conflict(target);
-    if (manager !== undefined)
-      return { body: cluster.change(target.key(), () => applied(object, manager, patch)) };
+    if (manager !== undefined) {
+      const isForced = request.query?.['force'] === true;
+      const theirs = isForced ? [] : conflictsOf(object, manager, patch);
+      if (theirs.length > 0) return ownedByOthers(target, theirs);
+      return {
+        body: shown(
+          cluster.change(target.key(), () => applied(object, manager, patch)),
+          request,
+        ),
+      };
+    }
+    if (target.subresource === 'scale')
+      return { body: scaleOf(cluster.change(target.key(), (before) => scaled(before, patch))) };
     const part = target.subresource === undefined ? omit(patch, 'status') : pick(patch, 'status');
     const body = cluster.change(target.key(), (before) => merged(before, { ...part, metadata }));
     return { body: shown(body, request) };
@@ -113,6 +131,23 @@ export class ApiServer {
     }
     cluster.markDeleted(target.key(), added);
     return { body: cluster.get(target.key()) };
+  }
+
+  /** What PodDisruptionBudgets allow is used up until somebody counts again. */
+  #evict(cluster: SimulatedCluster, target: Target, { path, body }: Request): ServerAnswer {
+    const { deleteOptions } = asRecord(body);
+    if (cluster.get(target.key()) === undefined) return notFound(target);
+    const budget = budgetOf(cluster, target);
+    if (budget !== undefined && !isAllowing(budget.object)) return heldBack(target, budget.object);
+    if (budget !== undefined) cluster.change(budget.key, usedUp);
+    return this.#delete(cluster, target, { method: 'DELETE', path, body: deleteOptions });
+  }
+
+  /** Whether a PodDisruptionBudget would refuse it now. */
+  isHeldBack(cluster: SimulatedCluster, { method, path }: Request): boolean {
+    if (method !== 'POST' || !path.endsWith('/eviction')) return false;
+    const budget = budgetOf(cluster, this.#targetOf(path));
+    return budget !== undefined && !isAllowing(budget.object);
   }
 
   #meets({ metadata }: KubernetesObject, { uid, resourceVersion }: Preconditions): boolean {
@@ -251,6 +286,51 @@ function appliesAs({ query = {} }: Request): string | undefined {
   return query['force'] === undefined ? undefined : String(query['fieldManager']);
 }
 
+/** The one that selects the Pod. */
+function budgetOf(cluster: SimulatedCluster, target: Target): Found<KubernetesObject> | undefined {
+  const { namespace, labels = {} } = cluster.get(target.key())?.metadata ?? {};
+  return cluster.list({ plural: 'poddisruptionbudgets' }).find(({ object: { metadata, spec } }) => {
+    const wanted = Object.entries(asRecord(asRecord(asRecord(spec)['selector'])['matchLabels']));
+    return metadata.namespace === namespace && wanted.every(([name, value]) => labels[name] === value);
+  });
+}
+
+function isAllowing({ status }: KubernetesObject): boolean {
+  return Number(asRecord(status)['disruptionsAllowed'] ?? 0) > 0;
+}
+
+function usedUp(budget: KubernetesObject): KubernetesObject {
+  const status = asRecord(budget['status']);
+  return { ...budget, status: { ...status, disruptionsAllowed: Number(status['disruptionsAllowed']) - 1 } };
+}
+
+function heldBack(target: Target, { metadata }: KubernetesObject): ServerAnswer {
+  const message = `The disruption budget ${metadata.name} does not allow it`;
+  return failed(429, 'TooManyRequests', target, [{ reason: 'DisruptionBudget', message }]);
+}
+
+function ownedByOthers(target: Target, paths: readonly (readonly string[])[]): ServerAnswer {
+  const causes = paths.map((path) => ({ reason: 'FieldManagerConflict', field: `.${path.join('.')}` }));
+  return failed(409, 'Conflict', target, causes);
+}
+
+function scaled(before: KubernetesObject, patch: Readonly<Record<string, unknown>>): KubernetesObject {
+  const { generation = 1 } = before.metadata;
+  const { replicas } = asRecord(patch['spec']);
+  const isSame = asRecord(before['spec'])['replicas'] === replicas;
+  const metadata = { ...before.metadata, generation: isSame ? generation : generation + 1 };
+  return { ...before, metadata, spec: { ...asRecord(before['spec']), replicas } };
+}
+
+function scaleOf({ metadata, spec, status }: KubernetesObject): object {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    ...{ apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name, namespace, uid, resourceVersion } },
+    spec: { replicas: asRecord(spec)['replicas'] },
+    status: { replicas: asRecord(status)['replicas'] ?? 0 },
+  };
+}
+
 function notFound(target: Target): ServerAnswer {
   return failed(404, 'NotFound', target);
 }
@@ -263,12 +343,13 @@ function failed(
   status: number,
   reason: string,
   { type, name = '' }: Pick<Target, 'type' | 'name'>,
+  causes?: readonly StatusCause[],
 ): ServerAnswer {
   return {
     failed: statusAnswer(status, {
       reason,
       message: `${reason} ${name}`,
-      details: { name, kind: type.plural },
+      details: { name, kind: type.plural, ...(causes && { causes }) },
     }),
   };
 }

@@ -22,6 +22,11 @@ export class JudgedServer {
     this.#key = key;
   }
 
+  /** Whether a PodDisruptionBudget would refuse it now. */
+  isHeldBack(cluster: SimulatedCluster, request: Request): boolean {
+    return this.#server.isHeldBack(cluster, request);
+  }
+
   /** @throws Violation */
   serve(state: WorldState, cluster: SimulatedCluster, asked: Request, { isLate = false } = {}) {
     const request = this.#sent(asked, cluster);
@@ -29,7 +34,7 @@ export class JudgedServer {
     if (outside !== undefined) return outside;
     const before = cluster.get(this.#server.keyOf(request));
     // A create that comes late may be in vain, since it carries nothing that is outdated: it must come to a good end.
-    const isCreate = request.method === 'POST' || before === undefined;
+    const isCreate = before === undefined || (request.method === 'POST' && !isEviction(request));
     const isJudged = isWrite(request) && !(isLate && isCreate);
     const violation = isJudged ? this.#violation(request, cluster, state.isUndisturbed) : undefined;
     const isDeletion = request.method === 'DELETE' && this.#world.needsApproval?.(request, cluster) === true;
@@ -56,14 +61,17 @@ export class JudgedServer {
 
   /** Writes carry what they were decided from. @returns what this world does not allow, should it be done */
   #violation(request: Request, cluster: SimulatedCluster, isUndisturbed: boolean): string | undefined {
-    const { metadata, preconditions } = request.body as Body;
-    const isConditional =
-      request.method === 'POST' ||
-      (request.method === 'DELETE' ? preconditions?.uid : this.#conditionIn(metadata)) !== undefined;
-    if (!isConditional) throw new Violation(`${wordsOf(request)} ${UNCONDITIONAL}`);
+    if (this.#conditionOf(request) === undefined) throw new Violation(`${wordsOf(request)} ${UNCONDITIONAL}`);
     return (
       this.#writtenWhilePaused(request, cluster) ?? this.#world.violation?.(request, cluster, isUndisturbed)
     );
+  }
+
+  #conditionOf({ method, body }: Request): string | undefined {
+    const { metadata, preconditions, deleteOptions } = body as Body;
+    if (method === 'DELETE') return preconditions?.uid;
+    if (method !== 'POST') return this.#conditionIn(metadata);
+    return deleteOptions === undefined ? 'it is new' : deleteOptions.preconditions?.uid;
   }
 
   /** An author's write may be about any version of the object. */
@@ -91,4 +99,10 @@ function asIs(request: Request): Request {
 interface Body {
   readonly metadata?: { readonly resourceVersion?: string; readonly uid?: string };
   readonly preconditions?: { readonly uid?: string };
+  /** Of an eviction. */
+  readonly deleteOptions?: Pick<Body, 'preconditions'>;
+}
+
+function isEviction({ path }: Request): boolean {
+  return path.endsWith('/eviction');
 }

@@ -125,7 +125,8 @@ export class Machine {
 
   /** Whether the request would change something in this state. */
   isWrite(state: WorldState, request: Request): boolean {
-    if (request.method !== 'CALL') return isWrite(request);
+    if (request.method !== 'CALL')
+      return isWrite(request) && !this.#server.isHeldBack(this.clusterOf(state), request);
     return this.world.outside?.isWrite(request, this.clusterOf(state)) ?? false;
   }
 

@@ -7,17 +7,31 @@ import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../src/
  */
 
 type Operation = 'Apply' | 'Update';
+type Path = readonly string[];
 
 /** What a create leaves: its manager owns what it sent. */
 export function createdBy(manager: string, operation: Operation, object: KubernetesObject): KubernetesObject {
   return withEntries(object, [entryOf(manager, operation, object)]);
 }
 
-/** Server-side apply, by force. The manager no longer owns what it leaves out, and if nobody else does, that goes. */
+/** The fields that others own, and that this apply would change. */
+export function conflictsOf(before: KubernetesObject, manager: string, sent: Fields): readonly Path[] {
+  const content = contentOf(sent);
+  const others = entriesOf(before).filter((each) => !isOf(each, manager, 'Apply'));
+  return pathsIn(fieldsIn(content))
+    .filter((path) => others.some(({ fieldsV1 }) => owns(fieldsOf(fieldsV1), path)))
+    .filter((path) => canonicalText(valueAt(content, path)) !== canonicalText(valueAt(before, path) ?? null));
+}
+
+/**
+ * Server-side apply, by force. The manager no longer owns what it leaves out, and if nobody else does, that goes. What it changes is
+ * nobody's else.
+ */
 export function applied(before: KubernetesObject, manager: string, sent: Fields): KubernetesObject {
   const entries = entriesOf(before);
   const entry = entryOf(manager, 'Apply', sent);
-  const others = entries.filter((each) => !isOf(each, manager, 'Apply'));
+  const taken = conflictsOf(before, manager, sent);
+  const others = entries.filter((each) => !isOf(each, manager, 'Apply')).map((each) => lessOf(each, taken));
   const owned = entries.find((each) => isOf(each, manager, 'Apply'));
   const gone = pathsIn(fieldsOf(owned?.['fieldsV1'])).filter(
     (path) => ![entry, ...others].some(({ fieldsV1 }) => owns(fieldsOf(fieldsV1), path)),
@@ -33,22 +47,32 @@ export function editedBy(
   change: (object: KubernetesObject) => Fields,
 ): KubernetesObject {
   const after = change(before);
-  const isChanged = (path: readonly string[]) =>
+  const isChanged = (path: Path) =>
     canonicalText(valueAt(before, path) ?? null) !== canonicalText(valueAt(after, path) ?? null);
-  const entries = entriesOf(before).map((entry) => ({
-    ...entry,
-    fieldsV1: pathsIn(fieldsOf(entry['fieldsV1']))
-      .filter(isChanged)
-      .reduce<Fields>(
-        (fields, path) =>
-          without(
-            fields,
-            path.map((name) => `f:${name}`),
-          ),
-        fieldsOf(entry['fieldsV1']),
+  const entries = entriesOf(before).map((entry) =>
+    lessOf(entry, pathsIn(fieldsOf(entry['fieldsV1'])).filter(isChanged)),
+  );
+  const others = entries.filter((each) => !isOf(each, manager, 'Update'));
+  const own = fieldsOf(entries.find((each) => isOf(each, manager, 'Update'))?.['fieldsV1']);
+  const changed = pathsIn(fieldsIn(contentOf(after))).filter(isChanged);
+  const fieldsV1 = changed.reduce<Fields>((fields, path) => merged(fields, fieldsAt(path)), own);
+  return withEntries(asObject(after, before), [...others, { manager, operation: 'Update', fieldsV1 }]);
+}
+
+function lessOf(entry: Fields, gone: readonly Path[]): Fields {
+  const fieldsV1 = gone.reduce<Fields>(
+    (fields, path) =>
+      without(
+        fields,
+        path.map((name) => `f:${name}`),
       ),
-  }));
-  return withEntries(asObject(after, before), [...entries, { manager, operation: 'Update', fieldsV1: {} }]);
+    fieldsOf(entry['fieldsV1']),
+  );
+  return { ...entry, fieldsV1 };
+}
+
+function fieldsAt([name = '', ...rest]: Path): Fields {
+  return { [`f:${name}`]: rest.length === 0 ? {} : fieldsAt(rest) };
 }
 
 function entryOf(manager: string, operation: Operation, sent: Fields | KubernetesObject): Fields {
@@ -67,25 +91,25 @@ function fieldsIn(value: unknown): Fields {
 }
 
 /** Of all that is owned as a whole. */
-function pathsIn(fields: Fields): readonly (readonly string[])[] {
+function pathsIn(fields: Fields): readonly Path[] {
   return Object.entries(fields).flatMap(([name, inner]) => {
     const paths = pathsIn(fieldsOf(inner));
     return (paths.length === 0 ? [[]] : paths).map((path) => [name.slice(2), ...path]);
   });
 }
 
-function owns(fields: Fields, path: readonly string[]): boolean {
+function owns(fields: Fields, path: Path): boolean {
   return pathsIn(fields).some((each) => each.join('/') === path.join('/'));
 }
 
-function valueAt(value: unknown, path: readonly string[]): unknown {
+function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (inner, name) => (Array.isArray(inner) ? (inner as unknown[])[Number(name)] : fieldsOf(inner)[name]),
     value,
   );
 }
 
-function without(fields: Fields, [name = '', ...rest]: readonly string[]): Fields {
+function without(fields: Fields, [name = '', ...rest]: Path): Fields {
   const { [name]: inner, ...others } = fields;
   if (rest.length === 0 || inner === undefined) return others;
   const kept = without(fieldsOf(inner), rest);

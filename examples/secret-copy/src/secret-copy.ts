@@ -54,18 +54,11 @@ export const secretCopy = defineController({
         for (const namespace of namespaces) {
           const name = resource.spec.secretName;
           const copy = copies.find(({ metadata }) => metadata.namespace === namespace);
-          if (copy === undefined) {
-            const metadata = { namespace, name, labels: { [COPY_OF]: resource.metadata.uid } };
-            await kube.create(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata, type, data });
-          } else {
-            const gone = Object.keys(copy.data ?? {}).filter((key) => !(key in data));
-            const nulls = Object.fromEntries(gone.map((key) => [key, null]));
-            const { resourceVersion } = copy.metadata;
-            await kube.patch(
-              { type: SECRETS, namespace, name },
-              { metadata: { resourceVersion }, data: { ...data, ...nulls } },
-            );
-          }
+          const labels = { [COPY_OF]: resource.metadata.uid };
+          const { uid, resourceVersion } = copy?.metadata ?? {};
+          const metadata = { namespace, name, labels, uid, resourceVersion };
+          // Whoever has changed a copy is overruled.
+          await kube.apply(SECRETS, { metadata, type, data }, { force: true });
           log.debug({ target: namespace }, 'copied the Secret');
           progress(`copied the Secret into ${namespace}`);
         }

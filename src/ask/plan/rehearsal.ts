@@ -5,6 +5,7 @@ import { fieldsOf, textOf } from '../../controllers/fields.ts';
 import { matchesLabels, parseLabelSelector } from '../../api/label-selector.ts';
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
 import { ApiError, found, isOf } from '../../kubernetes/errors.ts';
+import { VERSION_OF_NONE } from '../../kubernetes/kube.ts';
 
 export interface PlannedWrite {
   readonly verb: 'create' | 'patch' | 'delete';
@@ -70,7 +71,8 @@ export class Rehearsal implements KubernetesClient {
         return this.#read(options);
       case 'POST':
         // Some reconcilers make dry runs themselves.
-        return isDryRun(options) ? this.#client.request(options) : this.#create(options);
+        if (isDryRun(options)) return this.#client.request(options);
+        return options.path.endsWith('/eviction') ? this.#delete(options) : this.#create(options);
       case 'DELETE':
         return this.#delete(options);
       case 'PATCH':
@@ -134,17 +136,31 @@ export class Rehearsal implements KubernetesClient {
 
   async #patch(options: RequestOptions): Promise<KubernetesObject> {
     const path = options.path.replace(SUBRESOURCE, '');
+    if (isNew(options) && this.#rehearsed.has(path)) return this.#createAgain(path, options);
     const { before, live, answer } = await this.#triedOn(path, options);
-    // The server's answer lacks earlier writes of the rehearsal.
-    const after = before === undefined && answer !== undefined ? answer : patched(live, options);
-    this.#rehearsed.set(path, { object: after, isNew: before?.isNew ?? false });
+    const isScale = options.path.endsWith('/scale');
+    // The server's answer lacks earlier writes of the rehearsal, and a scale is not the object.
+    const isWhole = before === undefined && answer !== undefined && !isScale;
+    const object = isWhole ? versioned(answer) : patched(live, options);
+    this.#rehearsed.set(path, { object, isNew: before?.isNew ?? live === undefined });
     const isChecked = answer !== undefined;
-    this.#writes.push({ verb: 'patch', path: options.path, before: live, after, isChecked });
-    return after;
+    const verb = live === undefined ? 'create' : 'patch';
+    this.#writes.push({ verb, path: options.path, before: live, after: object, isChecked });
+    return isScale ? (answer ?? { ...object, kind: 'Scale', status: { replicas: 0 } }) : object;
   }
 
+  /** An apply of an object that only the rehearsal has deleted, or made. The server cannot try it. */
+  #createAgain(path: string, options: RequestOptions): KubernetesObject {
+    if (this.#rehearsed.get(path) !== 'deleted') throw alreadyExists(options);
+    const object = versioned(patched(undefined, options, { uid: randomUUID() }));
+    this.#rehearsed.set(path, { object, isNew: true });
+    this.#writes.push({ verb: 'create', path, before: undefined, after: object, isChecked: false });
+    return object;
+  }
+
+  /** The answer to an eviction is a Status: the Pod counts as gone. */
   async #delete(options: RequestOptions): Promise<unknown> {
-    const { path } = options;
+    const path = options.path.replace(EVICTION, '');
     const { live, answer } = await this.#triedOn(path, options);
     const isGoing =
       answer !== undefined && answer.kind !== 'Status' && answer.metadata.deletionTimestamp !== undefined;
@@ -206,6 +222,13 @@ function pathIn(collection: string, { metadata: { namespace, name } }: Kubernete
 }
 
 const SUBRESOURCE = /\/(?:status|scale|finalizers)$/;
+const EVICTION = /\/eviction$/;
+
+/** Whether it is an apply that creates. */
+function isNew({ contentType, body }: RequestOptions): boolean {
+  const { resourceVersion } = fieldsOf(fieldsOf(body)['metadata']);
+  return contentType === 'application/apply-patch+yaml' && resourceVersion === VERSION_OF_NONE;
+}
 
 function isList(answer: unknown): answer is KubernetesList {
   return Array.isArray(fieldsOf(answer)['items']);

@@ -151,6 +151,7 @@ class Deciding {
     if (reads.never !== undefined)
       return this.#rest(stalled(reads.never, { event: warning(reads.never, 'Reconcile') }));
     if (reads.unobserved !== undefined) return this.#rest(unobservedRest(reads.unobserved));
+    if (reads.waiting !== undefined) return this.#rest(reads.waiting);
     return this.#decideChildren();
   }
 

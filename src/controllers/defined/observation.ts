@@ -1,7 +1,7 @@
 import type { Decision } from '../../api/next.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { ReferredState } from '../../contract/controller.ts';
-import type { NextStep, Step } from '../../contract/decision.ts';
+import type { NextStep, Step, Wait } from '../../contract/decision.ts';
 import type { Condition } from '../condition.ts';
 import type { Fields } from '../fields.ts';
 import type { ChildrenSeen, ChildStep } from './children/decide.ts';
@@ -36,6 +36,8 @@ export interface LiveReads {
   readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
+  /** What the step that was just tried has to wait for. */
+  readonly waiting?: Wait;
   /** The step that this was read for, where that was not done at once. */
   readonly notDone?: string;
   /** Why it could not be found out what a decision is made from. */

@@ -1,8 +1,7 @@
 import type { OwnedType, WatchedType } from '../../api/watched.ts';
-import { allow, type PolicyRule, type WatchedChild } from '../../contract/controller.ts';
+import { allow, apiVersionOf, type PolicyRule, type WatchedChild } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import { controllerOf, keyOf } from '../kinds.ts';
-import { apiVersionOf } from './children/wanted.ts';
 import type { AnyDefinition } from './definition.ts';
 
 /*

@@ -1,5 +1,5 @@
 import type { ChildManifest } from '../../../api/child.ts';
-import type { ResourceType } from '../../../contract/controller.ts';
+import { apiVersionOf, type ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
 import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
 import { fieldsOf } from '../../fields.ts';
@@ -177,10 +177,6 @@ export function isSame(one: ChildRef, other: ChildRef): boolean {
 /** `Deployment shop/web`, `ClusterRole web` */
 export function inWords({ type, namespace, name }: ChildRef): string {
   return `${type.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
-}
-
-export function apiVersionOf({ group, version }: ResourceType): string {
-  return group === '' ? version : `${group}/${version}`;
 }
 
 function groupOf(apiVersion: string): string {
