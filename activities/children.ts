@@ -1,7 +1,14 @@
-import type { Action, DecisionEvent } from '../src/contract/decision.ts';
+import { addedUp, type Action, type DecisionEvent } from '../src/contract/decision.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
-import { causeOfRefusal } from '../src/contract/refusal.ts';
-import type { Blocked, ChildrenSeen, ChildStep } from '../src/controllers/defined/children/decide.ts';
+import {
+  IN_USE,
+  QUOTA,
+  stepName,
+  type Blocked,
+  type ChildrenSeen,
+  type ChildStep,
+  type RefusedChild,
+} from '../src/controllers/defined/children/decide.ts';
 import { ANSWERED_ANNOTATION } from '../src/controllers/defined/children/digest.ts';
 import {
   answeredText,
@@ -24,6 +31,7 @@ import {
 import { fieldsOf } from '../src/controllers/fields.ts';
 import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf, VERSION_OF_NONE } from '../src/kubernetes/kube.ts';
 import { eachPage } from '../src/kubernetes/pages.ts';
@@ -51,8 +59,9 @@ interface Written {
   readonly child: ChildRef;
   /** Undefined: it is gone, or was never ours. */
   readonly now?: ChildView;
-  readonly isDone: boolean;
+  readonly done?: ChildStep['verb'];
   readonly blocked?: Blocked;
+  readonly refused?: RefusedChild;
   readonly changed?: string | undefined;
 }
 
@@ -65,8 +74,6 @@ const TIME_FOR_FEW_MS = 500;
 const DONE = { create: 'created', apply: 'applied', delete: 'deleted' } as const;
 const EVENT_REASON = { create: 'Created', apply: 'Applied', delete: 'Deleted' } as const;
 const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete' } as const;
-/** How many names of objects a result holds. */
-const NAMES_MAX = 5;
 
 /** The API calls about the declared objects of one resource. Each throws ApiError. */
 export class ChildrenClient {
@@ -106,28 +113,42 @@ export class ChildrenClient {
   ): Promise<ChildrenEnd> {
     const untilMs = now() + ((step.writes ?? 1) > FEW_WRITES ? TIME_MS : TIME_FOR_FEW_MS);
     const soFar: Written[] = [];
+    let refusal: ApiError | undefined;
     const write = async (child: ChildRef) => {
-      const written = await this.#write(step.verb, child, before);
+      const written = await this.#write(step.verb, child, before).catch((error: unknown) => {
+        // The others are not held up by it.
+        if (!isOf(error, 'refused', 'access-denied')) throw error;
+        refusal ??= error;
+        return this.#refused(step.verb, child, before, error);
+      });
       soFar.push(written);
-      progress?.(actionsOf(step, soFar));
+      progress?.(actionsOf(soFar));
       return written;
     };
     const isTimeUp = () => superseded.aborted || now() >= untilMs;
     const { done, failure } = await inBatches(step.children, write, { firstSize: SLOWLY, isTimeUp });
     const children = withWritten(before, done);
-    const did = actionsOf(step, done);
+    const did = actionsOf(done);
     const changed = done.find((each) => each.changed !== undefined)?.changed;
-    const end = { did, ...eventOf(step, done) };
-    if (failure === undefined) return { children, changed, ...end };
+    const end = { children, did, ...eventOf(done) };
+    if (failure === undefined) return { ...end, changed, refusal };
     if (!(failure.error instanceof ApiError)) throw failure.error;
-    return { children: withRefused(children, failure.error, this.#owner), ...end, refusal: failure.error };
+    return { ...end, refusal: failure.error };
   }
 
-  async #write(verb: ChildStep['verb'], child: ChildRef, { wanted, there }: LiveChildren): Promise<Written> {
-    const [want, live] = [wanted, there].map((all) => all.find((each) => isSame(each, child)));
-    if (verb === 'create') return this.#create(want as WantedObject);
-    if (verb === 'apply') return this.#apply(live as ChildView, want as WantedObject);
-    return this.#delete(live as ChildView);
+  async #write(verb: ChildStep['verb'], child: ChildRef, before: LiveChildren): Promise<Written> {
+    const { want, live } = foundIn(before, child);
+    if (verb === 'delete' || want === undefined) return live === undefined ? { child } : this.#delete(live);
+    return live === undefined ? this.#create(want) : this.#apply(live, want);
+  }
+
+  #refused(verb: ChildStep['verb'], child: ChildRef, before: LiveChildren, error: ApiError): Written {
+    const { live } = foundIn(before, child);
+    const { namespace = this.#owner.metadata.namespace ?? '' } = child;
+    const resource = `${child.type.kind.toLowerCase()}/${child.name} -n ${namespace}`;
+    const cause = causeOfError(error, { resource, namespace });
+    const tried = verb === 'delete' ? verb : live === undefined ? 'create' : 'apply';
+    return { child, ...(live && { now: live }), refused: { step: stepName(tried, child), child, cause } };
   }
 
   async #create(wanted: WantedObject): Promise<Written> {
@@ -137,7 +158,7 @@ export class ChildrenClient {
         ...object,
         metadata: { ...object.metadata, resourceVersion: VERSION_OF_NONE },
       });
-      return { child: wanted, isDone: true, now: childView(type, created) };
+      return { child: wanted, done: 'create', now: childView(type, created) };
     } catch (error) {
       if (!isOf(error, 'conflict')) throw error;
       return await this.#lookAt(wanted);
@@ -147,13 +168,13 @@ export class ChildrenClient {
   /** Who has the name? What is ours has lost its label, or its owner reference: it gets them back by an apply. */
   async #lookAt(wanted: WantedObject): Promise<Written> {
     const object = await kubeOf(this.#client).get(wanted, { timeoutMs: REQUEST_TIMEOUT_MS });
-    if (object === undefined) return { child: wanted, isDone: false };
+    if (object === undefined) return { child: wanted };
     if (isOwnedBy(object, this.#owner) || hasLostOwner(object, wanted, this.#owner))
-      return { child: wanted, isDone: false, now: childView(wanted.type, object) };
+      return { child: wanted, now: childView(wanted.type, object) };
     const controller = controllerOf(object.metadata);
     const whose = controller === undefined ? 'nobody of ours' : `${controller.kind} ${controller.name}`;
     const because = `belongs to ${whose}`;
-    return { child: wanted, isDone: false, blocked: { by: 'stranger', child: wanted, because } };
+    return { child: wanted, blocked: { by: 'stranger', child: wanted, because } };
   }
 
   /** What was written counts even though something failed in the end: the next step meets the failure again, if it lasts. */
@@ -161,19 +182,19 @@ export class ChildrenClient {
     let now = live;
     try {
       now = await this.#sendApply(now, wanted, notedOn(live, wanted));
-      if (isAsWanted(now, wanted)) return { child: wanted, now, isDone: true };
+      if (isAsWanted(now, wanted)) return { child: wanted, now, done: 'apply' };
       // The server makes something else of it. Noted on the object, the same answer counts as it is wanted.
       const noted = await this.#sendApply(now, wanted, { wanted: wanted.digest, answer: now.digest });
       const changed = isAsWanted(noted, wanted) ? undefined : noted.changed;
-      return { child: wanted, now: noted, isDone: true, changed };
+      return { child: wanted, now: noted, done: 'apply', changed };
     } catch (error) {
-      const isDone = now !== live;
+      const done = now === live ? {} : { done: 'apply' as const };
       if (isInvalid(error) && (await this.#isAcceptedAnew(wanted))) {
         const blocked: Blocked = { by: 'immutable', child: wanted, because: error.words };
-        return { child: wanted, now, isDone, blocked: { ...blocked, ...defaultIn(error, wanted) } };
+        return { child: wanted, now, ...done, blocked: { ...blocked, ...defaultIn(error, wanted) } };
       }
-      if (!isDone) throw error;
-      return { child: wanted, now, isDone };
+      if (now === live) throw error;
+      return { child: wanted, now, ...done };
     }
   }
 
@@ -190,7 +211,7 @@ export class ChildrenClient {
       return true;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      return error.classification === 'already-exists' || HELD.test(error.words);
+      return error.classification === 'already-exists' || isHeldBack(error);
     }
   }
 
@@ -215,7 +236,7 @@ export class ChildrenClient {
     const { uid, resourceVersion } = live;
     const conditions = { uid, resourceVersion, propagation: 'Background' } as const;
     await found(kubeOf(this.#client).delete(live, conditions));
-    return { child: live, isDone: true };
+    return { child: live, done: 'delete' };
   }
 
   /** Server-side apply. */
@@ -240,12 +261,17 @@ function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | 
  * other words. Source: apimachinery, pkg/api/errors, `NewInvalid`.
  */
 function isInvalid(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.reason === 'Invalid' && INVALID.test(error.words);
+  return (
+    error instanceof ApiError && error.reason === 'Invalid' && INVALID.test(error.words) && !isHeldBack(error)
+  );
 }
 
 const INVALID = /^[\w.-]+ "[^"]*" is invalid: /;
-/** What the object itself holds: a create finds that before the name. */
-const HELD = /exceeded quota|already allocated/;
+
+/** By what an object holds: by the one itself, where it is created by a dry run. */
+function isHeldBack({ words }: ApiError): boolean {
+  return words.includes(QUOTA) || words.includes(IN_USE);
+}
 
 /** A field that is not declared, and is invalid: the server had set it. */
 function defaultIn({ details }: ApiError, { object }: WantedObject): Pick<Blocked, 'undeclared'> {
@@ -261,7 +287,7 @@ function isDeclared(object: KubernetesObject, field: string): boolean {
 
 function withWritten(before: LiveChildren, done: readonly Written[]): LiveChildren {
   const isUntouched = (child: ChildRef) => !done.some((each) => isSame(each.child, child));
-  const { wanted, there, blocked = [] } = before;
+  const { wanted, there, blocked = [], refused = [] } = before;
   return {
     wanted,
     there: [...there.filter(isUntouched), ...done.flatMap(({ now }) => now ?? [])],
@@ -269,36 +295,49 @@ function withWritten(before: LiveChildren, done: readonly Written[]): LiveChildr
       ...blocked.filter(({ child }) => isUntouched(child)),
       ...done.flatMap((each) => each.blocked ?? []),
     ],
+    refused: refusedAfter(refused, done),
   };
 }
 
-/** Who waits sees why. */
-function withRefused(
-  children: LiveChildren,
-  { words, classification }: ApiError,
-  owner: ChildOwner,
-): LiveChildren {
-  if (classification !== 'refused') return children;
-  const { namespace = owner.metadata.name } = owner.metadata;
-  return { ...children, refused: causeOfRefusal(words, { namespace }) };
+/** What is refused again keeps its place: the first is what the status says. */
+function refusedAfter(before: readonly RefusedChild[], done: readonly Written[]): readonly RefusedChild[] {
+  const now = done.flatMap(({ refused }) => refused ?? []);
+  const isOf = ({ step, child }: RefusedChild, other: RefusedChild) =>
+    child === undefined ? step === other.step : other.child !== undefined && isSame(child, other.child);
+  const isTried = ({ step, child }: RefusedChild) =>
+    done.some((each) =>
+      child === undefined
+        ? VERBS.some((verb) => stepName(verb, each.child) === step)
+        : isSame(child, each.child),
+    );
+  const kept = before.flatMap((each) => (isTried(each) ? now.filter((other) => isOf(each, other)) : [each]));
+  return [...kept, ...now.filter((each) => !kept.includes(each))];
 }
 
-function actionsOf({ verb }: ChildStep, done: readonly Written[]): readonly Action[] {
-  const all = done.filter(({ isDone }) => isDone).map(({ child }) => child);
-  const [first] = all;
-  if (first === undefined) return [];
-  const names = all.slice(0, NAMES_MAX).map(({ name }) => name);
-  return [{ did: DONE[verb], what: first.type.kind, count: all.length, names }];
+const VERBS = ['create', 'apply', 'delete'] as const;
+
+function foundIn({ wanted, there }: LiveChildren, child: ChildRef) {
+  const want = wanted.find((each) => isSame(each, child));
+  return { want, live: there.find((each) => isSame(each, child)) };
 }
 
-function eventOf({ verb }: ChildStep, done: readonly Written[]): Pick<ChildrenEnd, 'event'> {
-  const all = done.filter(({ isDone }) => isDone);
+function actionsOf(written: readonly Written[]): readonly Action[] {
+  return addedUp(
+    written.flatMap(({ done, child: { type, name } }) =>
+      done === undefined ? [] : [{ did: DONE[done], what: type.kind, count: 1, names: [name] }],
+    ),
+  );
+}
+
+function eventOf(written: readonly Written[]): Pick<ChildrenEnd, 'event'> {
+  const all = written.filter(({ done }) => done !== undefined);
   const [first] = all;
-  if (first === undefined) return {};
+  if (first?.done === undefined) return {};
+  const { done, child, now } = first;
   const more = all.length === 1 ? '' : ` and ${all.length - 1} more`;
-  const note = `${DONE[verb]} ${inWords(first.child)}${more}`;
-  const occasion = `${first.now?.uid ?? ''} ${first.now?.resourceVersion ?? ''}`;
+  const note = `${DONE[done]} ${inWords(child)}${more}`;
+  const occasion = `${now?.uid ?? ''} ${now?.resourceVersion ?? ''}`;
   return {
-    event: { type: 'Normal', reason: EVENT_REASON[verb], action: EVENT_ACTION[verb], note, occasion },
+    event: { type: 'Normal', reason: EVENT_REASON[done], action: EVENT_ACTION[done], note, occasion },
   };
 }

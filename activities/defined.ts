@@ -11,7 +11,12 @@ import { definedController } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/note.ts';
 import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
-import { declaredBy, declaredTypes, ownerOf } from '../src/controllers/defined/children/declared.ts';
+import {
+  childSummaries,
+  declaredBy,
+  declaredTypes,
+  ownerOf,
+} from '../src/controllers/defined/children/declared.ts';
 import {
   isAuthorsStep,
   isChildStep,
@@ -77,8 +82,11 @@ export function definedReconciler(
         ? writeChildren(client, step, { observation, context })
         : run(step, observation, context);
     },
-    withRefusal: (observation, refusal) =>
-      refusal.because === 'overridden' ? withOverride(observation, refusal) : observation,
+    withRefusal(observation, refusal, name) {
+      if (refusal.because === 'overridden') return withOverride(observation, refusal);
+      // Who only looks has waited since: what was refused is tried again.
+      return name === 'observe' ? observation : withRefused(observation, refusal, definition);
+    },
     rehearse: (step, observation, context) =>
       isChildStep(step)
         ? writeChildren(dryRunning(client), step, { observation, context })
@@ -327,7 +335,32 @@ function withOverride(observation: DefinedObservation, { message }: Refusal): De
   if (observation === 'gone' || observation.live?.declared === undefined) return observation;
   const { declared, ...live } = observation.live;
   if ('outcome' in declared) return observation;
-  const refused = causeOfOverride(message);
+  const overridden = causeOfOverride(message);
+  return { ...observation, live: { ...live, declared: { ...declared, overridden } } };
+}
+
+/** Another process may have tried it. */
+function withRefused(
+  observation: DefinedObservation,
+  refusal: Refusal,
+  definition: AnyDefinition,
+): DefinedObservation {
+  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
+  const { declared, ...live } = observation.live;
+  const steps = childSummaries(definition);
+  if ('outcome' in declared) return observation;
+  const { namespace, name } = observation.view;
+  const resource = `${(definition.for as WatchedType).kind.toLowerCase()}/${name} -n ${namespace}`;
+  const refused = [...(refusal.others ?? []), refusal].flatMap(({ step, because, message }) =>
+    step !== undefined && Object.hasOwn(steps, step) && (because === 'refused' || because === 'access-denied')
+      ? [
+          {
+            step,
+            cause: causeOfError(new ApiError(message, { classification: because }), { resource, namespace }),
+          },
+        ]
+      : [],
+  );
   return { ...observation, live: { ...live, declared: { ...declared, refused } } };
 }
 

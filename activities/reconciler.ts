@@ -89,8 +89,12 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    * @throws ApiError
    */
   confirm?(step: S, view: O, context: AttemptContext<O>): Promise<O | undefined>;
-  /** What is known, with a refusal that another process has met. Only where `decide` considers refusals. */
-  withRefusal?(observation: O, refusal: Refusal): O;
+  /**
+   * What is known, with a refusal that another process has met. Only where `decide` considers refusals.
+   *
+   * @param name of the activity; undefined: something was done in it
+   */
+  withRefusal?(observation: O, refusal: Refusal, name?: string): O;
   /** Whether the step changes something outside of the cluster, so that it cannot be rehearsed. Default: none does. */
   isExternal?(step: string): boolean;
   /** Performs one step. Safe to repeat. @throws ApiError */

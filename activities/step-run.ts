@@ -70,7 +70,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     let view = isUsable ? undefined : this.#context.watched?.();
     for (let conflicts = 0; ;) {
       try {
-        const seen = known ?? (await this.#observe(view));
+        const seen = known ?? (await this.#observe(name, view));
         this.#askWhatMayArrive(seen.observation);
         const decided = await this.#decide(seen);
         const { decision } = decided;
@@ -88,10 +88,11 @@ export class StepRun<O, S extends Step, L extends Observe> {
     }
   }
 
-  async #observe(view?: O): Promise<KnownObservation<O>> {
+  async #observe(name?: string, view?: O): Promise<KnownObservation<O>> {
     const { refusal } = this.#context;
     const observation = await this.#reconciler.observe(this.#context, view);
-    return { observation: refusal ? this.#withRefusal(observation, refusal) : observation, source: 'live' };
+    const seen = refusal ? this.#withRefusal(observation, refusal, name) : observation;
+    return { observation: seen, source: 'live' };
   }
 
   /** Of the attempts of an earlier run, this run knows nothing. */
@@ -164,7 +165,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
 
   async #failed(failed: FailedEnd<O, S, L>): Promise<StepEnd<O>> {
     const { step, error, did, events, decided: before } = failed;
-    const refusal = refusalIn(step.do, error);
+    const refusal = withOthers(refusalIn(step.do, error), this.#context.refusal);
     const decided = isOf(error, 'overridden')
       ? await this.#decide({
           ...before.known,
@@ -200,8 +201,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return rehearsed ?? { observation: undefined, did: [] };
   }
 
-  #withRefusal(observation: O, refusal: Refusal): O {
-    return this.#reconciler.withRefusal?.(observation, refusal) ?? observation;
+  #withRefusal(observation: O, refusal: Refusal, name?: string): O {
+    return this.#reconciler.withRefusal?.(observation, refusal, name) ?? observation;
   }
 
   #endWith(
@@ -253,6 +254,14 @@ function isStale(error: unknown): error is ApiError {
 export function refusalIn(step: string, { classification, words: message }: ApiError): Refusal {
   const because = REASONS.find((each) => each === classification) ?? 'refused';
   return { because, message, step };
+}
+
+function withOthers(refusal: Refusal, before: Refusal | undefined): Refusal {
+  if (before === undefined || refusal.because === 'overridden' || before.because === 'overridden')
+    return refusal;
+  const { others = [], ...last } = before;
+  const all = [...others, last].filter(({ step }) => step !== refusal.step);
+  return all.length === 0 ? refusal : { ...refusal, others: all };
 }
 
 const REASONS = ['overridden', 'access-denied', 'namespace-terminating'] as const;

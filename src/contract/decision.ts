@@ -157,6 +157,8 @@ export interface Refusal {
   readonly message: string;
   /** The step; undefined in a history that is older than this. */
   readonly step?: string;
+  /** Other steps that were refused before, and have not been tried again since. Default: none. */
+  readonly others?: readonly Refusal[];
 }
 
 /** What a step activity returns, and thereby what history keeps of it. */

@@ -207,8 +207,8 @@ describe('declared objects on a real API server', () => {
     const children = new ChildrenClient(cluster.client, owner);
     const { refusal, children: after } = await children.perform(step, { wanted, there: [] }, CONTEXT);
     expect(refusal?.classification).toBe('refused');
-    expect(after.refused?.message).toContain(field);
-    expect(after.refused?.advice[0]).toContain(field);
+    expect(after.refused?.[0]?.cause.message).toContain(field);
+    expect(after.refused?.[0]?.cause.advice[0]).toContain(field);
   });
 
   it('are deleted once they are no longer declared', async () => {

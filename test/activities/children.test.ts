@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
-import { sentenceOf, type Action } from '../../src/contract/decision.ts';
+import { sentenceOf, type Action, type Refusal } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
-import { objectKey } from '../../testing/explorer/cluster.ts';
+import { objectKey, type SimulatedCluster } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 import { Website, website } from '../support/website.ts';
 
@@ -125,6 +125,106 @@ describe('declared objects that the server refuses', () => {
     const world = aWorld({ refuse: { status: 500, body: JSON.stringify(status) } });
     expect((await world.run()).at(-1)).toBe('failed: refused');
     expect(world.condition('Ready')?.['message']).toContain('.spec.prots');
+  });
+});
+
+/** Its Service has the name that the spec says, as its address; what is declared first is created first. */
+const renaming = defineController({
+  name: 'website',
+  for: Website,
+  owns: [SERVICES, CONFIG_MAPS, SECRETS],
+  children: ({ resource: { metadata, spec } }) => [
+    {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: spec.image } },
+      spec: { clusterIPs: ['10.0.0.1'], ports: [{ port: 80 }] },
+    },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: metadata.name }, data: { a: 'b' } },
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: metadata.name }, data: {} },
+  ],
+});
+
+describe('what the server refuses of several objects', () => {
+  const aRenamingWorld = (refuse: (path: string, cluster: SimulatedCluster) => string | undefined) =>
+    new AuthorWorld(renaming, {
+      types: [SERVICES, CONFIG_MAPS, SECRETS],
+      spec: { image: 'one' },
+      refuse: ({ method, path }, cluster) => {
+        const message = method === 'PATCH' ? refuse(path, cluster) : undefined;
+        const status = { kind: 'Status', code: 403, reason: 'Forbidden', message };
+        return message === undefined ? undefined : { status: 403, body: JSON.stringify(status) };
+      },
+    });
+  const rename = ({ cluster }: AuthorWorld) =>
+    cluster.change(objectKey(Website as WatchedType, 'front'), (site) => ({
+      ...site,
+      metadata: { ...site.metadata, generation: 2 },
+      spec: { image: 'two' },
+    }));
+  const services = ({ cluster }: AuthorWorld) =>
+    cluster.list(SERVICES).map(({ object }) => object.metadata.name);
+  const DENIED = 'admission webhook "x" denied the request: not today';
+
+  it.each([[false], [true]])('does not hold up the others, known or not: %s', async (isElsewhere) => {
+    const denies = /services|configmaps/;
+    const world = aRenamingWorld((path) => (denies.test(path) ? DENIED : undefined));
+    const steps = await world.run({ isElsewhere });
+    expect(steps.slice(-2)).toEqual([
+      expect.stringMatching(/^create(Service|ConfigMap)$/),
+      'failed: refused',
+    ]);
+    expect(world.cluster.list(SECRETS)).toHaveLength(1);
+    expect(world.condition('Ready')).toMatchObject({
+      reason: 'Refused',
+      message: expect.stringContaining(DENIED),
+    });
+  });
+
+  it('is all tried again, whichever step is repeated', async () => {
+    let denies = /services|configmaps/;
+    const world = aRenamingWorld((path) => (denies.test(path) ? DENIED : undefined));
+    await world.run();
+    denies = /services/;
+    const refusalOf = (step: string): Refusal => ({ because: 'refused', message: DENIED, step });
+    const refusal = { ...refusalOf('createConfigMap'), others: [refusalOf('createService')] };
+    const end = await world.step('createService', { refusal, isDurable: true });
+    expect(sentenceOf(end.did)).toBe('created ConfigMap front');
+    expect(end.refusal?.step).toBe('createService');
+  });
+
+  it.each([
+    ['a quota', 'services "two" is forbidden: exceeded quota: all, requested: services=1, used: services=1'],
+    [
+      'its address',
+      'Service "two" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.1"]: failed to allocate IP 10.0.0.1: provided IP is already allocated',
+    ],
+  ])('lets what is no longer declared go first if that holds %s', async (_, words) => {
+    const world = aRenamingWorld((path, cluster) =>
+      path.endsWith('/two') && cluster.list(SERVICES).length > 0 ? words : undefined,
+    );
+    await world.run();
+    rename(world);
+    expect(await world.run()).toEqual([
+      ...['createService', 'updateStatus', 'deleteService', 'createService', 'updateStatus'],
+    ]);
+    expect(services(world)).toEqual(['two']);
+  });
+
+  it.each([
+    ['a webhook', DENIED],
+    [
+      'an address that something else holds',
+      'Invalid value: failed to allocate IP 10.0.0.11: provided IP is already allocated',
+    ],
+  ])('keeps what is no longer declared after any other refusal: %s', async (_, words) => {
+    let isRefused = true;
+    const world = aRenamingWorld((path) => (path.endsWith('/two') && isRefused ? words : undefined));
+    await world.run();
+    rename(world);
+    expect((await world.run()).slice(-2)).toEqual(['createService', 'failed: refused']);
+    expect(services(world)).toEqual(['one']);
+    isRefused = false;
+    expect(await world.run()).toEqual(['createService', 'deleteService', 'updateStatus']);
+    expect(services(world)).toEqual(['two']);
   });
 });
 

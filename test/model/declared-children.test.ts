@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { PUBLISHED_WORLD, TAKEN_WORLD, WEBSITE_WORLD } from '../support/explorer/website.ts';
+import { PUBLISHED_WORLD, REFUSED_WORLD, TAKEN_WORLD, WEBSITE_WORLD } from '../support/explorer/website.ts';
 import { exploreAll, FAULTS, NOTHING, pairs } from '../support/explorer/table.ts';
 
 jest.setTimeout(300_000);
@@ -27,5 +27,17 @@ exploreAll({
     world: TAKEN_WORLD,
     slowness: 0,
     after: [NOTHING, 'release', 'crash', 'error'],
+  },
+  'a website of which two objects are refused': {
+    world: REFUSED_WORLD,
+    slowness: 0,
+    after: [
+      NOTHING,
+      'allow',
+      'edit',
+      ...FAULTS,
+      ...pairs(['allow', 'edit'], ['crash', 'forget']),
+      'edit + allow',
+    ],
   },
 });

@@ -35,6 +35,11 @@ export interface AuthorWorldOptions {
   readonly meddle?: (request: Request, cluster: SimulatedCluster) => void;
 }
 
+interface RunOptions {
+  readonly attempt?: number;
+  readonly isElsewhere?: boolean;
+}
+
 interface StepOptions {
   readonly known?: KnownObservation | undefined;
   readonly refusal?: Refusal | undefined;
@@ -89,8 +94,13 @@ export class AuthorWorld {
     this.cluster.create(type, { ...object, metadata: { namespace: 'shop', ...object.metadata } });
   }
 
-  /** As the run does it. @returns the steps, until nothing is left to do, or a step fails */
-  async run({ attempt }: { readonly attempt?: number } = {}): Promise<readonly string[]> {
+  /**
+   * As the run does it.
+   *
+   * @param isElsewhere each step is tried by a process that knows nothing of the others
+   * @returns the steps, until nothing is left to do, or a step fails
+   */
+  async run({ attempt, isElsewhere = false }: RunOptions = {}): Promise<readonly string[]> {
     const steps: string[] = [];
     let name = 'observe';
     let refusal: Refusal | undefined;
@@ -98,7 +108,7 @@ export class AuthorWorld {
     while (steps.length < STEPS_MAX) {
       try {
         const end = await this.step(name, { known, refusal, ...(attempt !== undefined && { attempt }) });
-        known = end.known;
+        known = isElsewhere ? undefined : end.known;
         refusal = end.refusal ?? refusal;
         name = end.next.do;
         if (isRest(end.next)) return steps;

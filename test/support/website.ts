@@ -44,6 +44,18 @@ export const publishedWebsite = defineController({
   ],
 });
 
+/** The same, where the Deployment comes last. */
+export const servedWebsite = defineController({
+  name: 'website',
+  for: Website,
+  owns: [SERVICES, CONFIG_MAPS, DEPLOYMENTS],
+  children: ({ resource }) => [
+    service(resource),
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: resource.metadata.name } },
+    deployment(resource),
+  ],
+});
+
 function deployment({ metadata: { name }, spec: { image, replicas } }: WebsiteResource) {
   const labels = { app: name };
   return {

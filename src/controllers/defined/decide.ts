@@ -3,7 +3,7 @@ import type { Decision } from '../../api/next.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, isStep, stalled, waitFor, warning, type Rest } from '../../contract/decision.ts';
-import { decideChildren, releaseChildren, type ChildStep } from './children/decide.ts';
+import { decideChildren, releaseChildren, type ChildrenSeen, type ChildStep } from './children/decide.ts';
 import { isExternal, isHeld, nextOf, remembers, restFor, stepFor, type AnyDefinition } from './definition.ts';
 import { ControllerError, isNever, neverCause, PassedOn } from './failing.ts';
 import { causeWithin, invalidSpecCause, type ReportedRest } from './findings.ts';
@@ -92,7 +92,14 @@ export function statusStepOf(
   if (at === undefined) return undefined;
   const next = decidedIn(at);
   if (!isStep(next) || isLibraryStep(next)) return undefined;
-  return reportStep(at, announced(next.do, next.because));
+  const { declared } = at.reads;
+  const cause = declared && 'there' in declared ? causeOfChildren(declared) : undefined;
+  return reportStep(at, announced(next.do, next.because, cause));
+}
+
+/** Why a write of a declared object was in vain just now. */
+function causeOfChildren({ overridden, refused: [first] = [] }: ChildrenSeen): Cause | undefined {
+  return overridden ?? first?.cause;
 }
 
 /** Undefined: something has to be read before it can be decided. */
@@ -178,10 +185,10 @@ class Deciding {
     if (declared === undefined) return this.#decideItself();
     if ('outcome' in declared) return this.#take(declared.outcome);
     const next = view.isBeingDeleted
-      ? releaseChildren(declared.there, view.generation)
+      ? releaseChildren(declared, view.generation)
       : decideChildren(declared, view.generation);
     if (next === undefined) return this.#decideItself();
-    if (isStep(next)) return this.#childStep(next, refused ?? declared.refused);
+    if (isStep(next)) return this.#childStep(next, refused ?? causeOfChildren(declared));
     return next.do === 'converged' ? this.#decideItself(next) : this.#keptRest(next);
   }
 

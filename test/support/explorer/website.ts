@@ -1,18 +1,20 @@
 import { definedReconciler } from '../../../activities/defined.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../../src/api/built-in.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES } from '../../../src/api/built-in.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { definedController } from '../../../src/controllers/defined/controller.ts';
 import { fieldsOf, listOf, type Fields } from '../../../src/controllers/fields.ts';
+import type { ServedType } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { objectKey, type SimulatedCluster } from '../../../testing/explorer/cluster.ts';
 import { editedBy } from '../../../testing/explorer/managed-fields.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
-import { publishedWebsite, Website, website } from '../website.ts';
+import { publishedWebsite, servedWebsite, Website, website } from '../website.ts';
 
 const NAME = 'front';
 const WEBSITE = objectKey(Website, NAME);
 const DEPLOYMENT = objectKey(DEPLOYMENTS, NAME);
 const SERVICE = objectKey(SERVICES, NAME);
+const ENTRY = objectKey(CONFIG_MAPS, NAME);
 
 export const WEBSITE_WORLD: World = {
   controller: definedController(website),
@@ -86,7 +88,42 @@ export const TAKEN_WORLD: World = {
   },
 };
 
-const ENTRY = objectKey(CONFIG_MAPS, NAME);
+const REFUSING = objectKey(SECRETS, 'refusing');
+
+/** What is declared first is refused, while there is a Secret. */
+export const REFUSED_WORLD: World = {
+  controller: definedController(servedWebsite),
+  activity: activityOf((client) => definedReconciler(servedWebsite, client)),
+  readsView: true,
+  types: [Website, refusing(SERVICES), refusing(CONFIG_MAPS), DEPLOYMENTS, SECRETS],
+  objects: [...WEBSITE_WORLD.objects, [SECRETS, { metadata: { name: 'refusing', namespace: 'shop' } }]],
+  happenings: readiness,
+  others: {
+    allow: (cluster) => gone(cluster, REFUSING, 'nobody refuses any more'),
+    edit: WEBSITE_WORLD.others['edit'] ?? (() => []),
+  },
+  shortcomings: (cluster) => {
+    const isRefused = cluster.get(REFUSING) !== undefined;
+    const [site, deployment, service, config] = [WEBSITE, DEPLOYMENT, SERVICE, ENTRY].map((key) =>
+      cluster.get(key),
+    );
+    return wrongIn({
+      'the Deployment is another': fieldsOf(deployment?.['spec'])['replicas'] !== 2,
+      'there is no Service': !isRefused && service === undefined,
+      'there is no ConfigMap': !isRefused && config === undefined,
+      'it is not told': site === undefined || isReady(site) === isRefused,
+    });
+  },
+};
+
+function refusing(type: ServedType): ServedType {
+  const message = 'admission webhook "x" denied the request: not today';
+  const body = JSON.stringify({ kind: 'Status', code: 403, reason: 'Forbidden', message });
+  return {
+    ...type,
+    refuse: (_, cluster) => (cluster.get(REFUSING) === undefined ? undefined : { status: 403, body }),
+  };
+}
 
 /** An object in another namespace, which the finalizer alone takes away. */
 export const PUBLISHED_WORLD: World = {

@@ -16,8 +16,19 @@ export interface ChildrenSeen {
   readonly there: readonly ChildView[];
   /** What kept a step from its end just now: only the step that follows knows. */
   readonly blocked?: readonly Blocked[];
-  /** Why the server refused the last step, likewise. */
-  readonly refused?: Cause;
+  /** What the server refused, the first first, likewise. */
+  readonly refused?: readonly RefusedChild[];
+  /** What changes the objects each time, likewise. */
+  readonly overridden?: Cause;
+}
+
+/** An object of which the server has refused a write. */
+export interface RefusedChild {
+  /** `createService`. */
+  readonly step: string;
+  /** Undefined: all of the step, as far as is known. */
+  readonly child?: ChildRef;
+  readonly cause: Cause;
 }
 
 /** An object that cannot be made what it is declared to be. */
@@ -30,7 +41,7 @@ export interface Blocked {
   readonly undeclared?: string;
 }
 
-/** A step on declared objects of one kind, such as `createDeployment`. */
+/** A step on declared objects of one kind, such as `createDeployment`; or on all that were refused, and then named after the first. */
 export interface ChildStep extends Step {
   readonly verb: 'create' | 'apply' | 'delete';
   readonly children: readonly ChildRef[];
@@ -46,13 +57,14 @@ export interface ChildrenNotReady extends Converged {
 const NOT_READY = 'NotReady';
 /** At most. */
 const REQUESTS_EACH = { create: 2, apply: 3, delete: 1 } as const;
-/** Until somebody deletes what has the name: no watch shows it. */
-const STRANGER_RECHECK_MS = 60_000;
+/** Until somebody deletes what has the name, or ends a refusal: no watch shows it. */
+const BLOCKED_RECHECK_MS = 60_000;
 /** The watch shows that it is gone. */
 const DELETED_RECHECK_MS = 60_000;
 
 /**
- * What comes next for the declared objects, or why nothing does. Undefined: all are as they are declared, and ready.
+ * What comes next for the declared objects, or why nothing does. Undefined: all are as they are declared, and ready. What the server
+ * refuses does not hold up the others, and is tried again once nothing else is left to do.
  *
  * @param generation of the resource
  */
@@ -67,29 +79,74 @@ export function decideChildren(
   const other = pairs.flatMap(([each, child]) =>
     child === undefined || child.isBeingDeleted || isBlocked(each) || isLeftAlone(child, each) ? [] : [child],
   );
+  const [refusedCreates, creates] = byRefusal(seen, 'create', missing);
+  const [refusedApplies, applies] = byRefusal(seen, 'apply', other);
+  const stuck = [...refusedCreates, ...refusedApplies];
   const surplus = there.filter(
     (child) => !child.isBeingDeleted && !wanted.some((each) => isSame(each, child)),
   );
+  const isOver = stuck.length === 0 && (seen.blocked ?? []).length === 0;
+  const [refusedDeletes, deletes] = byRefusal(
+    seen,
+    'delete',
+    isOver ? surplus : surplus.filter((child) => isInTheWay(child, stuck, seen)),
+  );
+  const deleting = { because: 'is no longer declared', generation };
   return (
-    createStep(missing) ??
-    applyStep(other) ??
+    createStep(creates) ??
+    applyStep(applies) ??
     replaceStep(seen, generation) ??
-    deleteStep(surplus, { because: 'is no longer declared', generation }) ??
-    blockedRest(seen) ??
+    deleteStep(deletes, deleting) ??
+    blockedRest(seen, stuck.length > 0) ??
+    againStep(refusedCreates, refusedApplies) ??
+    deleteStep(refusedDeletes, deleting) ??
     restOf(pairs.flatMap(([, child]) => child ?? []))
   );
 }
 
+/** Those that were refused, and the others. */
+function byRefusal<T extends ChildRef>(
+  { refused = [] }: ChildrenSeen,
+  verb: ChildStep['verb'],
+  children: readonly T[],
+): readonly [refused: readonly T[], others: readonly T[]] {
+  const isRefused = (child: T) =>
+    refused.some(({ step, child: its }) => step === stepName(verb, child) && (!its || isSame(its, child)));
+  return [children.filter(isRefused), children.filter((child) => !isRefused(child))];
+}
+
+/** Whether a refusal names something that this object holds. Else it stays: what was refused may be to take its place. */
+function isInTheWay(child: ChildView, stuck: readonly ChildRef[], { refused = [] }: ChildrenSeen): boolean {
+  const { type, holds = [] } = child;
+  if (!stuck.some((each) => each.type.plural === type.plural && each.type.group === type.group)) return false;
+  const names = [stepName('create', child), stepName('apply', child)];
+  return refused.some(
+    ({ step, cause: { message } }) =>
+      names.includes(step) &&
+      (message.includes(QUOTA) ||
+        (message.includes(IN_USE) && holds.some((each) => isWordOf(message, each)))),
+  );
+}
+
+/** Source: apiserver, admission plugin ResourceQuota. */
+export const QUOTA = 'exceeded quota';
+/** A port or an address. Source: kubernetes/pkg/registry/core/service, ipallocator and portallocator. */
+export const IN_USE = 'already allocated';
+
+function isWordOf(text: string, word: string): boolean {
+  return text.split(/[^\w.:]+/).some((each) => each.replace(/[.:]+$/, '') === word);
+}
+
 /** What was declared elsewhere, the garbage collector does not delete with its resource. */
-export function releaseChildren(all: readonly ChildView[], generation: number): ChildStep | Rest | undefined {
-  const because = 'goes with its resource';
-  const there = all.filter(({ isElsewhere }) => isElsewhere);
+export function releaseChildren(seen: ChildrenSeen, generation: number): ChildStep | Rest | undefined {
+  const deleting = { because: 'goes with its resource', generation };
+  const there = seen.there.filter(({ isElsewhere }) => isElsewhere);
   const [leaving] = there.filter(({ isBeingDeleted }) => isBeingDeleted);
+  const staying = there.filter(({ isBeingDeleted }) => !isBeingDeleted);
+  const [refused, others] = byRefusal(seen, 'delete', staying);
   return (
-    deleteStep(
-      there.filter(({ isBeingDeleted }) => !isBeingDeleted),
-      { because, generation },
-    ) ??
+    deleteStep(others, deleting) ??
+    deleteStep(refused, deleting) ??
     (leaving && waitFor(`${inWords(leaving)} to be deleted`, DELETED_RECHECK_MS))
   );
 }
@@ -106,6 +163,15 @@ function createStep(missing: readonly Wanted[]): ChildStep | undefined {
 function applyStep(other: readonly ChildView[]): ChildStep | undefined {
   const children = ofFirstKind(other);
   return children && stepOf('apply', children, 'is not as it is declared');
+}
+
+/** All at once: each is tried again with the same backoff. */
+function againStep(creates: readonly ChildRef[], applies: readonly ChildRef[]): ChildStep | undefined {
+  const all = [...creates, ...applies];
+  if (all.length === 0) return undefined;
+  return creates.length > 0
+    ? stepOf('create', all, 'is missing')
+    : stepOf('apply', all, 'is not as it is declared');
 }
 
 interface Deleting {
@@ -151,17 +217,24 @@ function stepOf(verb: ChildStep['verb'], children: readonly ChildRef[], what: st
   const others = children.length - 1;
   const more = others === 0 ? '' : ` and ${others} more`;
   return {
-    do: `${verb}${kind}`,
+    do: first === undefined ? verb : stepName(verb, first),
     because: `${first === undefined ? kind : inWords(first)}${more} ${what}`,
     writes: children.length * REQUESTS_EACH[verb],
     ...{ verb, children },
   };
 }
 
-function blockedRest({ blocked = [] }: ChildrenSeen): Rest | undefined {
+/** The name of its activity. */
+export function stepName(verb: ChildStep['verb'], { type }: Pick<ChildRef, 'type'>): string {
+  return `${verb}${type.kind}`;
+}
+
+/** @param isRechecked something was refused, and is tried again */
+function blockedRest({ blocked = [] }: ChildrenSeen, isRechecked: boolean): Rest | undefined {
   const [first] = blocked;
   if (first === undefined) return undefined;
-  return stalled(causeOf(first), first.by === 'stranger' ? { recheckMs: STRANGER_RECHECK_MS } : {});
+  const recheckMs = BLOCKED_RECHECK_MS;
+  return stalled(causeOf(first), first.by === 'stranger' || isRechecked ? { recheckMs } : {});
 }
 
 function causeOf({ by, child, because, undeclared }: Blocked): Cause {

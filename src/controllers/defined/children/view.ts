@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../../../contract/object.ts';
+import { fieldsOf, listOf, type Fields } from '../../fields.ts';
 import { controllerOf } from '../../kinds.ts';
 import { ANSWERED_ANNOTATION, manifestDigest } from './digest.ts';
 import { ourFields, partOf } from './owned-fields.ts';
@@ -19,6 +20,8 @@ export interface ChildView extends ChildRef {
   /** The garbage collector does not delete it with its resource. */
   readonly isElsewhere: boolean;
   readonly readiness: Readiness;
+  /** Of a Service: its addresses and node ports, which no other one can have. */
+  readonly holds?: readonly string[];
 }
 
 /** The server's answer to one digest was another one. */
@@ -37,7 +40,17 @@ export function childView(type: DeclaredType, object: KubernetesObject): ChildVi
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,
     readiness: readinessOf(type, object),
+    ...(type.group === '' && type.kind === 'Service' && { holds: heldBy(fieldsOf(object['spec'])) }),
   };
+}
+
+function heldBy({ clusterIPs, ports, healthCheckNodePort }: Fields): readonly string[] {
+  const all = [
+    ...(Array.isArray(clusterIPs) ? (clusterIPs as readonly unknown[]) : []),
+    ...listOf(ports).map(({ nodePort }) => nodePort),
+    healthCheckNodePort,
+  ];
+  return all.filter((each) => each !== undefined && each !== 'None').map(String);
 }
 
 /** Fields of no object: what we do not own is not as it was applied. */

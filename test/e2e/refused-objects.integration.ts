@@ -1,0 +1,223 @@
+import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { applyManifest } from '../../local/manifests.ts';
+import { CONFIG_MAPS, SERVICES } from '../../src/api/built-in.ts';
+import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
+import { PODS, QUOTAS } from '../../src/controllers/kinds.ts';
+import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { Bundle } from '../support/bundle-operator.ts';
+import { uniqueName } from '../support/cluster.ts';
+import { aTaskQueue, startOperator } from '../support/operator.ts';
+import { setUpStage } from '../support/stage.ts';
+
+jest.setTimeout(300_000);
+
+/** One of several declared objects is refused. */
+const WITHIN_MS = 60_000;
+const PROGRAM = join(import.meta.dirname, '../support/bundle-operator.ts');
+const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
+const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
+const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
+const POLICIES = { ...ADMISSION, plural: 'validatingadmissionpolicies' };
+const POLICY_BINDINGS = { ...ADMISSION, plural: 'validatingadmissionpolicybindings' };
+
+const { stack, cluster } = setUpStage(async () => {
+  await cluster.delete({ type: CRDS, name: 'bundles.example.com' });
+});
+const taskQueue = aTaskQueue();
+let namespace: string;
+
+beforeAll(async () => {
+  await applyManifest(cluster.client, { ...Bundle.manifest }, 'author');
+  const isServed = () =>
+    cluster.client.request({ method: 'GET', path: resourcePath(Bundle, {}) }).then(
+      () => true,
+      () => false,
+    );
+  await eventually(isServed, WITHIN_MS);
+  await startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
+});
+
+beforeEach(async () => {
+  namespace = await cluster.aNamespace();
+});
+
+async function create(...objects: readonly object[]): Promise<void> {
+  await cluster.create(Bundle, {
+    ...{ apiVersion: 'example.com/v1', kind: 'Bundle', metadata: { name: 'all', namespace } },
+    spec: { objects: JSON.stringify(objects) },
+  });
+}
+
+async function begin(...objects: readonly object[]): Promise<void> {
+  await create(...objects);
+  await eventually(isReady, WITHIN_MS);
+}
+
+async function declare(...objects: readonly object[]): Promise<void> {
+  await cluster.patch(
+    { type: Bundle, namespace, name: 'all' },
+    { spec: { objects: JSON.stringify(objects) } },
+  );
+}
+
+async function ready(): Promise<Fields> {
+  const object = await cluster.get({ type: Bundle, namespace, name: 'all' });
+  const { conditions, observedGeneration } = fieldsOf(object?.['status']);
+  const found = listOf(conditions).find(({ type }) => type === 'Ready');
+  return observedGeneration === object?.metadata.generation ? fieldsOf(found) : {};
+}
+
+async function isReady(): Promise<boolean> {
+  return (await ready())['status'] === 'True';
+}
+
+async function isThere(type: typeof SERVICES, name: string): Promise<boolean> {
+  return (await cluster.get({ type, namespace, name })) !== undefined;
+}
+
+async function warnings(): Promise<readonly string[]> {
+  const { items } = await cluster.client.request<{ items: readonly Fields[] }>({
+    method: 'GET',
+    path: resourcePath(EVENTS, { namespace }),
+  });
+  return items
+    .filter((event) => event['type'] === 'Warning' && fieldsOf(event['regarding'])['name'] === 'all')
+    .map((event) => `${String(event['reason'])}: ${String(event['note'])}`);
+}
+
+function ask(...args: readonly string[]): Promise<string> {
+  const servers = { KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
+  const asked = [PROGRAM, ...args, '-n', namespace, '--task-queue', taskQueue];
+  return promisify(execFile)(process.execPath, asked, { env: { ...process.env, ...servers } }).then(
+    ({ stdout }) => stdout,
+    (error: unknown) => `${String(fieldsOf(error)['stdout'])}${String(fieldsOf(error)['stderr'])}`,
+  );
+}
+
+function service(name: string, nodePort?: number): object {
+  const ports = [{ port: 80, ...(nodePort !== undefined && { nodePort }) }];
+  const type = nodePort === undefined ? 'ClusterIP' : 'NodePort';
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec: { type, ports } };
+}
+
+function config(name: string, text: string): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { text } };
+}
+
+describe('a declared object that the server refuses', () => {
+  it('replaces the one that it is renamed from, which holds the quota', async () => {
+    await begin(service('one'));
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'one-service', namespace } };
+    await cluster.create(QUOTAS, { ...quota, spec: { hard: { services: '1' } } });
+    const isUsed = async () => {
+      const object = await cluster.get({ type: QUOTAS, namespace, name: 'one-service' });
+      return fieldsOf(fieldsOf(object?.['status'])['used'])['services'] === '1';
+    };
+    await eventually(isUsed, WITHIN_MS);
+    await declare(service('two'), config('other', 'a'));
+    await eventually(isReady, WITHIN_MS);
+    expect(await isThere(SERVICES, 'one')).toBe(false);
+    expect(await isThere(SERVICES, 'two')).toBe(true);
+    expect(await isThere(CONFIG_MAPS, 'other')).toBe(true);
+  });
+
+  it('replaces the one that it is renamed from, which holds the node port', async () => {
+    await begin(service('one'));
+    await declare(service('one', 30_111));
+    await eventually(isReady, WITHIN_MS);
+    await declare(service('two', 30_111));
+    await eventually(isReady, WITHIN_MS);
+    expect(await isThere(SERVICES, 'one')).toBe(false);
+    expect(await isThere(SERVICES, 'two')).toBe(true);
+  });
+
+  it('of a policy is told, while the others are repaired, and what it is to replace stays', async () => {
+    await begin(service('one'), config('other', 'a'));
+    await refuseServices();
+    await declare(service('two'), config('other', 'b'));
+    const isTold = async () => {
+      const { status, reason, message } = await ready();
+      return status === 'False' && reason === 'Refused' && String(message).includes('not today');
+    };
+    await eventually(isTold, WITHIN_MS);
+    const textIn = async () =>
+      fieldsOf((await cluster.get({ type: CONFIG_MAPS, namespace, name: 'other' }))?.['data'])['text'];
+    await eventually(async () => (await textIn()) === 'b', WITHIN_MS);
+    await cluster.patch({ type: CONFIG_MAPS, namespace, name: 'other' }, { data: { text: 'c' } });
+    await eventually(async () => (await textIn()) === 'b', WITHIN_MS);
+    await eventually(async () => (await warnings()).some((each) => each.includes('not today')), WITHIN_MS);
+    const why = await ask('why', 'bundle/all');
+    expect(why).toContain('not today');
+    expect(why).toContain('createService');
+    expect(await isThere(SERVICES, 'one')).toBe(true);
+    await allowServices();
+    await eventually(isReady, 2 * WITHIN_MS);
+    expect(await isThere(SERVICES, 'one')).toBe(false);
+    expect(await isThere(SERVICES, 'two')).toBe(true);
+  });
+
+  it('of PodSecurity does not hold up the others', async () => {
+    await cluster.patch(
+      { type: { group: '', version: 'v1', plural: 'namespaces' }, name: namespace },
+      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } },
+    );
+    const pod = {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bare' } },
+      spec: { containers: [{ name: 'web', image: 'nginx' }] },
+    };
+    await untilRefused(PODS, pod);
+    await create(pod, config('other', 'a'));
+    await eventually(async () => {
+      expect(await ready()).toMatchObject({ reason: 'PodSecurity' });
+      return true;
+    }, WITHIN_MS);
+    await eventually(() => isThere(CONFIG_MAPS, 'other'), WITHIN_MS);
+    expect(await cluster.get({ type: PODS, namespace, name: 'bare' })).toBeUndefined();
+  });
+});
+
+const policy = uniqueName();
+
+/** Resolves once the API server applies it. */
+async function refuseServices(): Promise<void> {
+  const apiVersion = `${ADMISSION.group}/${ADMISSION.version}`;
+  const resourceRules = [
+    { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['services'] },
+  ];
+  await cluster.create(POLICIES, {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicy', metadata: { name: policy } },
+    spec: {
+      matchConstraints: { resourceRules },
+      validations: [{ expression: 'false', message: 'not today' }],
+    },
+  });
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
+  await cluster.create(POLICY_BINDINGS, {
+    ...{ apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata: { name: policy } },
+    spec: { policyName: policy, validationActions: ['Deny'], matchResources: { namespaceSelector } },
+  });
+  await untilRefused(SERVICES, service('probe'));
+}
+
+async function untilRefused(type: typeof SERVICES, body: object): Promise<void> {
+  const create = {
+    method: 'POST',
+    path: resourcePath(type, { namespace }),
+    query: { dryRun: 'All' },
+  } as const;
+  const isRefused = () =>
+    cluster.client.request({ ...create, body }).then(
+      () => false,
+      () => true,
+    );
+  await eventually(isRefused, WITHIN_MS);
+}
+
+async function allowServices(): Promise<void> {
+  await cluster.delete({ type: POLICY_BINDINGS, name: policy });
+  await cluster.delete({ type: POLICIES, name: policy });
+}
