@@ -61,6 +61,11 @@ export interface Deletion {
   readonly names: () => readonly string[];
   /** Why just these, as a text that is the same as long as they are: `generation 3`. */
   readonly of: string;
+  /**
+   * Whether a person has to approve, besides what people ask for. `required`: always. `never`: however many there are, in spite of
+   * `--require-approval-over`. The annotation `durable-operator.dev/approval` of a resource always counts. Default: as that option says.
+   */
+  readonly approval?: 'required' | 'never';
 }
 
 /** An approval, as an Event and the result of the run report it. */

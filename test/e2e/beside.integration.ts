@@ -69,10 +69,14 @@ function isAtRest({ metadata, status }: KubernetesObject): boolean {
   );
 }
 
-async function aSite(): Promise<KubernetesObject> {
-  const name = uniqueName();
+async function create(name: string): Promise<void> {
   const metadata = { namespace, name };
   await cluster.create(Site, { apiVersion: 'example.com/v1', kind: 'Site', metadata, spec: { text: 'hi' } });
+}
+
+async function aSite(): Promise<KubernetesObject> {
+  const name = uniqueName();
+  await create(name);
   return untilAtRest(name);
 }
 
@@ -160,9 +164,31 @@ describe('two controllers of one program for one kind', () => {
     );
     await ask('resume', `site/${name}`);
     await untilAtRest(name);
-    expect(await ask('reconcile', `site/${name}`, '--wait')).toMatch(
-      /\(site\) is up to date\n.*\(site-defaults\) is up to date/s,
-    );
+    const reconciled = await ask('reconcile', `site/${name}`, '--wait');
+    expect(reconciled).toContain('(site) is up to date');
+    expect(reconciled).toContain('(site-defaults) is up to date');
+  });
+
+  it('ask first where a step always asks, and are approved together', async () => {
+    const names = [uniqueName(), uniqueName()];
+    for (const name of names) {
+      await cluster.create(CONFIG_MAPS, { metadata: { namespace, name: `old-${name}` } });
+      await create(name);
+    }
+    const [one = '', other = ''] = names.map((name) => `site/${name}`);
+    const isHeld = async (site: string) =>
+      (await ask('why', site)).includes('(site-defaults) is awaiting approval');
+    await eventually(async () => (await isHeld(one)) && isHeld(other), WITHIN_MS);
+    expect(await ask('plan', one)).toMatch(/on hold: awaiting approval to delete 1 ConfigMap \(old-/);
+    const approved = await ask('approve', one, other, '--yes', '--because', 'agreed');
+    expect(approved.match(/\(site-defaults\) approved: plan 1-/g)).toHaveLength(2);
+    for (const name of names) {
+      await untilAtRest(name);
+      expect(await cluster.get({ type: CONFIG_MAPS, namespace, name: `old-${name}` })).toBeUndefined();
+      expect(await ask('history', `site-defaults/${name}`)).toMatch(
+        /deleted ConfigMap old-.*, approved.*agreed/,
+      );
+    }
   });
 
   it('let go of it: that with the finalizer once nothing is left', async () => {

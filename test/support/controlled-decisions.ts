@@ -16,10 +16,13 @@ export const CREATE: Step = { do: 'createPods', because: 'there is 1 Pod, and sp
 export const REPORT: Step = { do: 'updateStatus', because: 'the spec changed' };
 export const DONE = converged('up to date');
 
-export const deletePods = (count: number, of = 'generation 2'): Step => ({
+export const deletePods = (count: number, of = 'generation 2', approval?: 'required' | 'never'): Step => ({
   do: 'deletePods',
   because: `there are ${count + 10} Pods, and spec.replicas is 10`,
-  deletes: { what: 'Pod', count, names: () => ['web-pod-a', 'web-pod-b'].slice(0, count), of },
+  deletes: {
+    ...{ what: 'Pod', count, names: () => ['web-pod-a', 'web-pod-b'].slice(0, count), of },
+    ...(approval && { approval }),
+  },
 });
 
 interface Metadata {

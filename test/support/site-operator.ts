@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { allow, CONFIG_MAPS, defineController, defineKind, NAMESPACES, operator } from '../../src/index.ts';
+import type { KubernetesObject } from '../../src/index.ts';
 
 export const Site = defineKind({
   ...{ group: 'example.com', version: 'v1', kind: 'Site', description: 'A site.' },
@@ -28,12 +29,25 @@ const siteDefaults = defineController({
   name: 'site-defaults',
   for: Site,
   finalizer: 'example.com/site-defaults',
-  permissions: [allow(NAMESPACES, ['get']), allow(Site, ['patch'])],
+  permissions: [allow(NAMESPACES, ['get']), allow(CONFIG_MAPS, ['get', 'delete']), allow(Site, ['patch'])],
   observe: async ({ resource: { metadata }, kube }) => {
     const namespace = await kube.get({ type: NAMESPACES, name: metadata.namespace ?? '' });
-    return namespace?.metadata.labels?.['example.com/tier'] ?? 'free';
+    const tier = namespace?.metadata.labels?.['example.com/tier'] ?? 'free';
+    const at = { type: CONFIG_MAPS, namespace: metadata.namespace, name: `old-${metadata.name}` };
+    return { tier, old: await kube.get(at, { metadataOnly: true }) };
   },
   steps: {
+    tidy: {
+      summary: 'delete the ConfigMap of an earlier version',
+      external: false,
+      deletes: (_, { name, uid }: KubernetesObject['metadata']) => ({
+        ...{ what: 'ConfigMap', count: 1, names: () => [name], of: uid, approval: 'required' },
+      }),
+      run: async ({ kube }, { namespace, name, uid }: KubernetesObject['metadata']) => {
+        await kube.delete({ type: CONFIG_MAPS, namespace, name }, { uid });
+        return `deleted ConfigMap ${name}`;
+      },
+    },
     fill: {
       summary: 'fill in the tier',
       external: false,
@@ -44,8 +58,9 @@ const siteDefaults = defineController({
       },
     },
   },
-  decide({ resource: { spec, isBeingDeleted }, observed: tier }, next) {
+  decide({ resource: { spec, isBeingDeleted }, observed: { tier, old } }, next) {
     if (isBeingDeleted) return next.removeFinalizer('nothing is left');
+    if (old !== undefined) return next.do.tidy('nothing uses it any more', old.metadata);
     if (spec.tier === undefined) return next.do.fill('the spec names no tier', { tier });
     return next.converged('the spec names a tier');
   },

@@ -73,6 +73,8 @@ export const secretCopy = defineController({
         count: surplus.length,
         names: () => surplus.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`),
         of: 'copies that are not asked for',
+        // They can be copied again.
+        approval: 'never',
       }),
       run: async ({ kube, progress }, surplus: readonly Secret[]) => {
         for (const { metadata } of surplus) {

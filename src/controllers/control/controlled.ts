@@ -159,9 +159,16 @@ function planToApprove<S extends Step>(
 ): DeletionPlan | undefined {
   const plan = planOf(step, control);
   if (plan === undefined) return undefined;
-  const { requireApprovalOver = Infinity } = options;
-  const isRequired = control.isApprovalRequired || plan.deletes.count > requireApprovalOver;
-  return isRequired ? plan : undefined;
+  return control.isApprovalRequired || isAskedFirst(plan.deletes, options) ? plan : undefined;
+}
+
+/** Whatever the annotations of the resource say. */
+function isAskedFirst(
+  { count, approval }: DeletionPlan['deletes'],
+  { requireApprovalOver = Infinity }: ControlOptions,
+): boolean {
+  if (approval !== undefined) return approval === 'required';
+  return count > requireApprovalOver;
 }
 
 /** The history of the run and an Event say who has approved of it, and why: one for all its batches. */

@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { isolation } from '../../../examples/isolation/src/isolation.ts';
+import { controlled } from '../../../src/controllers/control/controlled.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
 import { stalled, waitFor, type NextStep, type Step } from '../../../src/contract/decision.ts';
 import type { ControlPatch } from '../../../src/controllers/control/report.ts';
 import {
@@ -6,6 +9,7 @@ import {
   decided,
   deletePods,
   DONE,
+  LIVE,
   plain,
   planFor,
   planOf,
@@ -37,6 +41,32 @@ describe('a deletion that has to be approved', () => {
     expect(decided(deletePods(20), reporting({}), { over: 20 })).toMatchObject({ do: 'deletePods' });
     expect(decided(deletePods(21), plain({ paused: 'false' }), { over: 20 })).toMatchObject({ do: 'held' });
     expect(decided(CREATE, reporting({}), { over: 1 })).toBe(CREATE);
+  });
+
+  it('is one of a step that always asks first', () => {
+    const asking = deletePods(1, 'generation 2', 'required');
+    expect(decided(asking, plain({ paused: 'false' }))).toMatchObject({ do: 'held' });
+    const approved = planFor(asking);
+    expect(decided(asking, plain({ approved }))).toMatchObject({ do: 'deletePods' });
+  });
+
+  it('is none of a step that never asks, unless a person does', () => {
+    const exempt = deletePods(21, 'generation 2', 'never');
+    expect(decided(exempt, reporting({}), { over: 20 })).toMatchObject({ do: 'deletePods' });
+    expect(decided(exempt, plain({ approval: 'required' }), { over: 20 })).toMatchObject({ do: 'held' });
+  });
+
+  it('is held also of a resource without a status and without annotations', () => {
+    const controller = definedController(isolation);
+    const metadata = { name: 'shop', uid: 'u', resourceVersion: '7' };
+    const view = controller.primary.view({ metadata });
+    if (view === undefined) throw new Error('a Namespace is of interest');
+    const policy = { uid: 'u2', isOurs: true };
+    const seen = controller.observation(view, [{ uid: 'u2', ownerUid: undefined, view: policy }], metadata);
+    const decide = (over: number) =>
+      controlled(controller, { requireApprovalOver: over }).decide(seen, 0, LIVE);
+    expect(decide(1)).toMatchObject({ do: 'open' });
+    expect(decide(0)).toMatchObject({ do: 'held', by: 'approval' });
   });
 
   it('goes on once that very plan is approved, and for the rest of it', () => {
