@@ -1,5 +1,5 @@
 import { BUILDS, type Build } from '../src/controllers/git-build/resource.ts';
-import { QUOTAS } from '../src/controllers/kinds.ts';
+import { RESOURCE_QUOTAS } from '../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { aBuild } from '../test/support/builds.ts';
@@ -112,12 +112,12 @@ async function changeLeaderUnderLoad(day: Day): Promise<void> {
   await Promise.all([annotate(day, true), day.changeLeader()]);
 }
 
-const quotaOf = ({ namespace }: Day) => ({ type: QUOTAS, namespace, name: 'pods' });
+const quotaOf = ({ namespace }: Day) => ({ type: RESOURCE_QUOTAS, namespace, name: 'pods' });
 
 async function scaleBeyondQuota(day: Day): Promise<void> {
   const { name, namespace } = quotaOf(day);
   const pods = LABELLED.length + SETS.length * 10;
-  await day.cluster.create(QUOTAS, {
+  await day.cluster.create(RESOURCE_QUOTAS, {
     ...{ apiVersion: 'v1', kind: 'ResourceQuota' },
     ...{ metadata: { name, namespace }, spec: { hard: { pods: String(pods) } } },
   });

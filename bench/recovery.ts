@@ -7,7 +7,7 @@ import { durableOperator } from '../src/durable-operator.ts';
 import { definitionsOf } from '../src/program/generate/definition.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf } from '../local/stack-folder.ts';
-import { QUOTAS } from '../src/controllers/kinds.ts';
+import { RESOURCE_QUOTAS } from '../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
@@ -148,8 +148,8 @@ async function temporalWiped(
   { stack, cluster, namespace }: World,
   count: number,
 ): Promise<readonly number[]> {
-  const quota = { type: QUOTAS, namespace, name: 'pods' };
-  await cluster.create(QUOTAS, {
+  const quota = { type: RESOURCE_QUOTAS, namespace, name: 'pods' };
+  await cluster.create(RESOURCE_QUOTAS, {
     ...{ apiVersion: 'v1', kind: 'ResourceQuota' },
     ...{ metadata: { name: quota.name, namespace }, spec: { hard: { pods: '0' } } },
   });

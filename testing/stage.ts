@@ -1,3 +1,4 @@
+import * as builtIn from '../src/api/built-in.ts';
 import { isKind } from '../src/api/controller.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
@@ -179,16 +180,17 @@ export class Stage {
   #typeOf(plural: string): ResourceType {
     const { owns = [], references = [] } = this.#subject.definition;
     const known = [...owns, ...references].find((type) => type.plural === plural);
-    const namespaced = !CLUSTER_SCOPED.includes(plural);
-    return known ?? { group: '', version: 'v1', plural, kind: plural, namespaced };
+    return known ?? typeNamed(plural);
   }
 }
 
-/** Of Kubernetes' own. Source: its API reference. */
-const CLUSTER_SCOPED: readonly string[] = [
-  ...['namespaces', 'nodes', 'persistentvolumes', 'clusterroles', 'clusterrolebindings', 'storageclasses'],
-  ...['ingressclasses', 'priorityclasses', 'runtimeclasses', 'customresourcedefinitions', 'apiservices'],
-];
+/** One of Kubernetes' own, or one that is like them. */
+export function typeNamed(plural: string, group?: string): ResourceType {
+  const known = Object.values<ResourceType>(builtIn).find(
+    (type) => type.plural === plural && type.group === (group ?? type.group),
+  );
+  return known ?? { group: group ?? '', version: 'v1', plural, kind: plural, namespaced: true };
+}
 
 type Found = Situation<unknown, object>;
 

@@ -9,7 +9,7 @@ import type { SimulatedCluster } from './explorer/cluster.ts';
 import type { Move, World } from './explorer/world.ts';
 import { OUTSIDE_TYPE } from './outside.ts';
 import { unpermitted } from './permitted.ts';
-import { DELETE, Stage } from './stage.ts';
+import { DELETE, Stage, typeNamed } from './stage.ts';
 
 /** The controller in the scenario. */
 export function worldOf(subject: ExploredSubject): World {
@@ -77,9 +77,7 @@ function once(
 /** Of what a controller may do. */
 function typesIn(rules: readonly PolicyRule[]): readonly ResourceType[] {
   return rules.flatMap(({ apiGroups: [group = ''], resources }) =>
-    resources
-      .map((resource) => resource.split('/')[0] ?? '')
-      .map((plural) => ({ group, version: 'v1', plural, kind: plural, namespaced: true })),
+    resources.map((resource) => typeNamed(resource.split('/')[0] ?? '', group)),
   );
 }
 

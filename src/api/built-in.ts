@@ -1,58 +1,73 @@
 import type { ResourceType } from '../contract/controller.ts';
 
 /*
- * Types of Kubernetes' own that controllers often declare, watch or read. Any other is written in the same way:
+ * The types of Kubernetes' own, at their stable versions. Written by deploy/built-in-types.ts. Any other type is written in the same way:
  * `{ group: 'gateway.networking.k8s.io', version: 'v1', plural: 'httproutes', kind: 'HTTPRoute', namespaced: true }`.
  */
 
-export const CONFIG_MAPS: ResourceType = {
-  ...{ group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true },
-  shortNames: ['cm'],
-};
-export const SECRETS: ResourceType = {
-  ...{ group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true },
-};
-export const SERVICES: ResourceType = {
-  ...{ group: '', version: 'v1', plural: 'services', kind: 'Service', namespaced: true },
-  shortNames: ['svc'],
-};
-export const SERVICE_ACCOUNTS: ResourceType = {
-  ...{ group: '', version: 'v1', plural: 'serviceaccounts', kind: 'ServiceAccount', namespaced: true },
-  shortNames: ['sa'],
-};
-export const PERSISTENT_VOLUME_CLAIMS: ResourceType = {
-  ...{ group: '', version: 'v1', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' },
-  ...{ namespaced: true, shortNames: ['pvc'] },
-};
-export const DEPLOYMENTS: ResourceType = {
-  ...{ group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true },
-  shortNames: ['deploy'],
-};
-export const STATEFUL_SETS: ResourceType = {
-  ...{ group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true },
-  shortNames: ['sts'],
-};
-export const DAEMON_SETS: ResourceType = {
-  ...{ group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet', namespaced: true },
-  shortNames: ['ds'],
-};
-export const CRON_JOBS: ResourceType = {
-  ...{ group: 'batch', version: 'v1', plural: 'cronjobs', kind: 'CronJob', namespaced: true },
-  shortNames: ['cj'],
-};
-export const INGRESSES: ResourceType = {
-  ...{ group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true },
-  shortNames: ['ing'],
-};
-export const NETWORK_POLICIES: ResourceType = {
-  ...{ group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy' },
-  ...{ namespaced: true, shortNames: ['netpol'] },
-};
-export const POD_DISRUPTION_BUDGETS: ResourceType = {
-  ...{ group: 'policy', version: 'v1', plural: 'poddisruptionbudgets', kind: 'PodDisruptionBudget' },
-  ...{ namespaced: true, shortNames: ['pdb'] },
-};
-export const HORIZONTAL_POD_AUTOSCALERS: ResourceType = {
-  ...{ group: 'autoscaling', version: 'v2', plural: 'horizontalpodautoscalers' },
-  ...{ kind: 'HorizontalPodAutoscaler', namespaced: true, shortNames: ['hpa'] },
-};
+export const API_SERVICES: ResourceType = { group: 'apiregistration.k8s.io', version: 'v1', plural: 'apiservices', kind: 'APIService', namespaced: false };
+export const BINDINGS: ResourceType = { group: '', version: 'v1', plural: 'bindings', kind: 'Binding', namespaced: true };
+export const CERTIFICATE_SIGNING_REQUESTS: ResourceType = { group: 'certificates.k8s.io', version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false, shortNames: ['csr'] };
+export const CLUSTER_ROLES: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterroles', kind: 'ClusterRole', namespaced: false };
+export const CLUSTER_ROLE_BINDINGS: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'clusterrolebindings', kind: 'ClusterRoleBinding', namespaced: false };
+export const COMPONENT_STATUSES: ResourceType = { group: '', version: 'v1', plural: 'componentstatuses', kind: 'ComponentStatus', namespaced: false, shortNames: ['cs'] };
+export const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true, shortNames: ['cm'] };
+export const CONTROLLER_REVISIONS: ResourceType = { group: 'apps', version: 'v1', plural: 'controllerrevisions', kind: 'ControllerRevision', namespaced: true };
+export const CRON_JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'cronjobs', kind: 'CronJob', namespaced: true, shortNames: ['cj'] };
+export const CSI_DRIVERS: ResourceType = { group: 'storage.k8s.io', version: 'v1', plural: 'csidrivers', kind: 'CSIDriver', namespaced: false };
+export const CSI_NODES: ResourceType = { group: 'storage.k8s.io', version: 'v1', plural: 'csinodes', kind: 'CSINode', namespaced: false };
+export const CSI_STORAGE_CAPACITIES: ResourceType = { group: 'storage.k8s.io', version: 'v1', plural: 'csistoragecapacities', kind: 'CSIStorageCapacity', namespaced: true };
+export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false, shortNames: ['crd', 'crds'] };
+export const DAEMON_SETS: ResourceType = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet', namespaced: true, shortNames: ['ds'] };
+export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true, shortNames: ['deploy'] };
+export const DEVICE_CLASSES: ResourceType = { group: 'resource.k8s.io', version: 'v1', plural: 'deviceclasses', kind: 'DeviceClass', namespaced: false };
+export const ENDPOINTS: ResourceType = { group: '', version: 'v1', plural: 'endpoints', kind: 'Endpoints', namespaced: true, shortNames: ['ep'] };
+export const ENDPOINT_SLICES: ResourceType = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices', kind: 'EndpointSlice', namespaced: true };
+export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true, shortNames: ['ev'] };
+export const FLOW_SCHEMAS: ResourceType = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'flowschemas', kind: 'FlowSchema', namespaced: false };
+export const HORIZONTAL_POD_AUTOSCALERS: ResourceType = { group: 'autoscaling', version: 'v2', plural: 'horizontalpodautoscalers', kind: 'HorizontalPodAutoscaler', namespaced: true, shortNames: ['hpa'] };
+export const INGRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true, shortNames: ['ing'] };
+export const INGRESS_CLASSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingressclasses', kind: 'IngressClass', namespaced: false };
+export const IP_ADDRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ipaddresses', kind: 'IPAddress', namespaced: false, shortNames: ['ip'] };
+export const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
+export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
+export const LIMIT_RANGES: ResourceType = { group: '', version: 'v1', plural: 'limitranges', kind: 'LimitRange', namespaced: true, shortNames: ['limits'] };
+export const LOCAL_SUBJECT_ACCESS_REVIEWS: ResourceType = { group: 'authorization.k8s.io', version: 'v1', plural: 'localsubjectaccessreviews', kind: 'LocalSubjectAccessReview', namespaced: true };
+export const MUTATING_ADMISSION_POLICIES: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingadmissionpolicies', kind: 'MutatingAdmissionPolicy', namespaced: false };
+export const MUTATING_ADMISSION_POLICY_BINDINGS: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingadmissionpolicybindings', kind: 'MutatingAdmissionPolicyBinding', namespaced: false };
+export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: false };
+export const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace', namespaced: false, shortNames: ['ns'] };
+export const NETWORK_POLICIES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'networkpolicies', kind: 'NetworkPolicy', namespaced: true, shortNames: ['netpol'] };
+export const NODES: ResourceType = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', namespaced: false, shortNames: ['no'] };
+export const PERSISTENT_VOLUMES: ResourceType = { group: '', version: 'v1', plural: 'persistentvolumes', kind: 'PersistentVolume', namespaced: false, shortNames: ['pv'] };
+export const PERSISTENT_VOLUME_CLAIMS: ResourceType = { group: '', version: 'v1', plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim', namespaced: true, shortNames: ['pvc'] };
+export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true, shortNames: ['po'] };
+export const POD_DISRUPTION_BUDGETS: ResourceType = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets', kind: 'PodDisruptionBudget', namespaced: true, shortNames: ['pdb'] };
+export const POD_TEMPLATES: ResourceType = { group: '', version: 'v1', plural: 'podtemplates', kind: 'PodTemplate', namespaced: true };
+export const PRIORITY_CLASSES: ResourceType = { group: 'scheduling.k8s.io', version: 'v1', plural: 'priorityclasses', kind: 'PriorityClass', namespaced: false, shortNames: ['pc'] };
+export const PRIORITY_LEVEL_CONFIGURATIONS: ResourceType = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', plural: 'prioritylevelconfigurations', kind: 'PriorityLevelConfiguration', namespaced: false };
+export const REPLICATION_CONTROLLERS: ResourceType = { group: '', version: 'v1', plural: 'replicationcontrollers', kind: 'ReplicationController', namespaced: true, shortNames: ['rc'] };
+export const REPLICA_SETS: ResourceType = { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet', namespaced: true, shortNames: ['rs'] };
+export const RESOURCE_CLAIMS: ResourceType = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceclaims', kind: 'ResourceClaim', namespaced: true };
+export const RESOURCE_CLAIM_TEMPLATES: ResourceType = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceclaimtemplates', kind: 'ResourceClaimTemplate', namespaced: true };
+export const RESOURCE_QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true, shortNames: ['quota'] };
+export const RESOURCE_SLICES: ResourceType = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceslices', kind: 'ResourceSlice', namespaced: false };
+export const ROLES: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'roles', kind: 'Role', namespaced: true };
+export const ROLE_BINDINGS: ResourceType = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: 'rolebindings', kind: 'RoleBinding', namespaced: true };
+export const RUNTIME_CLASSES: ResourceType = { group: 'node.k8s.io', version: 'v1', plural: 'runtimeclasses', kind: 'RuntimeClass', namespaced: false };
+export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true };
+export const SELF_SUBJECT_ACCESS_REVIEWS: ResourceType = { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: false };
+export const SELF_SUBJECT_REVIEWS: ResourceType = { group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview', namespaced: false };
+export const SELF_SUBJECT_RULES_REVIEWS: ResourceType = { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectrulesreviews', kind: 'SelfSubjectRulesReview', namespaced: false };
+export const SERVICES: ResourceType = { group: '', version: 'v1', plural: 'services', kind: 'Service', namespaced: true, shortNames: ['svc'] };
+export const SERVICE_ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts', kind: 'ServiceAccount', namespaced: true, shortNames: ['sa'] };
+export const SERVICE_CIDRS: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'servicecidrs', kind: 'ServiceCIDR', namespaced: false };
+export const STATEFUL_SETS: ResourceType = { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true, shortNames: ['sts'] };
+export const STORAGE_CLASSES: ResourceType = { group: 'storage.k8s.io', version: 'v1', plural: 'storageclasses', kind: 'StorageClass', namespaced: false, shortNames: ['sc'] };
+export const SUBJECT_ACCESS_REVIEWS: ResourceType = { group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: false };
+export const TOKEN_REVIEWS: ResourceType = { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
+export const VALIDATING_ADMISSION_POLICIES: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: false };
+export const VALIDATING_ADMISSION_POLICY_BINDINGS: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: false };
+export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false };
+export const VOLUME_ATTACHMENTS: ResourceType = { group: 'storage.k8s.io', version: 'v1', plural: 'volumeattachments', kind: 'VolumeAttachment', namespaced: false };
+export const VOLUME_ATTRIBUTES_CLASSES: ResourceType = { group: 'storage.k8s.io', version: 'v1', plural: 'volumeattributesclasses', kind: 'VolumeAttributesClass', namespaced: false, shortNames: ['vac'] };

@@ -38,22 +38,8 @@ export type {
 export type { ReferencedType, ReferenceContext } from './reference.ts';
 export type { OwnedType, NamespacedName, ViewedObject, WatchedType } from './watched.ts';
 export type { ApplyOptions, Kube, KubeReader, ListOptions } from './kube.ts';
-export {
-  CONFIG_MAPS,
-  CRON_JOBS,
-  DAEMON_SETS,
-  DEPLOYMENTS,
-  HORIZONTAL_POD_AUTOSCALERS,
-  INGRESSES,
-  NETWORK_POLICIES,
-  PERSISTENT_VOLUME_CLAIMS,
-  POD_DISRUPTION_BUDGETS,
-  SECRETS,
-  SERVICE_ACCOUNTS,
-  SERVICES,
-  STATEFUL_SETS,
-} from './built-in.ts';
-export { CLUSTER_ROLES, JOBS, MANAGED_BY_LABEL, NAMESPACES, NODES, PODS, ROLE_BINDINGS } from './kinds.ts';
+export * from './built-in.ts';
+export { MANAGED_BY_LABEL } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
 export type { LabelRequirement, LabelSelector } from './label-selector.ts';
 export { controllerReference } from './owner.ts';

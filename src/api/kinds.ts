@@ -1,66 +1,17 @@
-import type { ResourceType } from '../contract/controller.ts';
 import type { ObjectMeta, OwnerReference } from '../contract/object.ts';
 
-/** The types of Kubernetes' own that our controllers watch, read or write. */
-export const PODS: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  namespaced: true,
-  shortNames: ['po'],
-};
-export const NODES: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'nodes',
-  kind: 'Node',
-  namespaced: false,
-};
-export const NAMESPACES: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-  shortNames: ['ns'],
-};
-export const QUOTAS: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'resourcequotas',
-  kind: 'ResourceQuota',
-  namespaced: true,
-};
-export const JOBS: ResourceType = {
-  group: 'batch',
-  version: 'v1',
-  plural: 'jobs',
-  kind: 'Job',
-  namespaced: true,
-};
-export const EVENTS: ResourceType = {
-  group: 'events.k8s.io',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  namespaced: true,
-};
+export {
+  CLUSTER_ROLES,
+  EVENTS,
+  JOBS,
+  NAMESPACES,
+  NODES,
+  PODS,
+  RESOURCE_QUOTAS,
+  ROLE_BINDINGS,
+} from './built-in.ts';
+
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
-export const ROLE_BINDINGS: ResourceType = {
-  group: RBAC_GROUP,
-  version: 'v1',
-  plural: 'rolebindings',
-  kind: 'RoleBinding',
-  namespaced: true,
-};
-export const CLUSTER_ROLES: ResourceType = {
-  group: RBAC_GROUP,
-  version: 'v1',
-  plural: 'clusterroles',
-  kind: 'ClusterRole',
-  namespaced: false,
-};
 
 /** On what the operator creates, where an owner reference does not say it. */
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';

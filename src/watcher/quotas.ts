@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { QUOTAS } from '../controllers/kinds.ts';
+import { RESOURCE_QUOTAS } from '../controllers/kinds.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
@@ -47,7 +47,7 @@ export class Quotas {
     this.#onChange = onChange;
     const scopes = namespaces.length === 0 ? [undefined] : namespaces;
     this.#watches = scopes.map((namespace) => {
-      const reflector = new Reflector({ client, log, path: resourcePath(QUOTAS, { namespace }) });
+      const reflector = new Reflector({ client, log, path: resourcePath(RESOURCE_QUOTAS, { namespace }) });
       const items = reflector.join<Quota>({
         log,
         project: quotaIn,

@@ -5,7 +5,7 @@ import {
   BUILD_UID_LABEL,
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/resource.ts';
-import { controllerOf, JOBS, NAMESPACES, PODS, QUOTAS } from '../../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND, POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
@@ -359,8 +359,8 @@ export class People {
 
   #forbidPods(isForbidden: boolean): Promise<void> {
     const at = this.#at('no-pods');
-    if (!isForbidden) return this.#cluster.delete({ type: QUOTAS, ...at });
-    return this.#cluster.create(QUOTAS, {
+    if (!isForbidden) return this.#cluster.delete({ type: RESOURCE_QUOTAS, ...at });
+    return this.#cluster.create(RESOURCE_QUOTAS, {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: at,

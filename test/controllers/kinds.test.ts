@@ -11,7 +11,7 @@ import {
   NAMESPACES,
   NODES,
   PODS,
-  QUOTAS,
+  RESOURCE_QUOTAS,
   ROLE_BINDINGS,
 } from '../../src/controllers/kinds.ts';
 
@@ -21,7 +21,7 @@ describe('a type of Kubernetes’ own is what kubectl api-resources prints', () 
     ['namespaces      ns     v1                            false  Namespace', NAMESPACES],
     ['nodes           no     v1                            false  Node', NODES],
     ['pods            po     v1                            true   Pod', PODS],
-    ['resourcequotas  quota  v1                            true   ResourceQuota', QUOTAS],
+    ['resourcequotas  quota  v1                            true   ResourceQuota', RESOURCE_QUOTAS],
     ['jobs                   batch/v1                      true   Job', JOBS],
     ['events          ev     events.k8s.io/v1              true   Event', EVENTS],
     ['clusterroles           rbac.authorization.k8s.io/v1  false  ClusterRole', CLUSTER_ROLES],

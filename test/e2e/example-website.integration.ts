@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readManifests } from '../../local/manifests.ts';
 import { DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
-import { QUOTAS } from '../../src/controllers/kinds.ts';
+import { RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
@@ -79,13 +79,13 @@ describe('the example website, on the packed package', () => {
 
   it('goes on without an open run while its Pods cannot be created, and says what keeps them', async () => {
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'three-pods', namespace } };
-    await cluster.create(QUOTAS, { ...quota, spec: { hard: { pods: '3' } } });
+    await cluster.create(RESOURCE_QUOTAS, { ...quota, spec: { hard: { pods: '3' } } });
     await cluster.patch(at(WEBSITES), { spec: { replicas: 5 } });
     const isTold = async () =>
       /DeploymentNotReady[^]*cannot create its Pods: .*exceeded quota/.test(await ask('why', 'website/shop'));
     await eventually(isTold, WITHIN_MS);
     await temporal.untilCompleted(await ref(), WITHIN_MS);
-    await cluster.delete({ type: QUOTAS, namespace, name: 'three-pods' });
+    await cluster.delete({ type: RESOURCE_QUOTAS, namespace, name: 'three-pods' });
   });
 
   it('takes back what somebody else changes, and leaves what is not declared', async () => {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { applyManifest } from '../../local/manifests.ts';
 import { CONFIG_MAPS, SERVICES } from '../../src/api/built-in.ts';
 import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
-import { PODS, QUOTAS } from '../../src/controllers/kinds.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { Bundle } from '../support/bundle-operator.ts';
@@ -112,9 +112,9 @@ describe('a declared object that the server refuses', () => {
   it('replaces the one that it is renamed from, which holds the quota', async () => {
     await begin(service('one'));
     const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'one-service', namespace } };
-    await cluster.create(QUOTAS, { ...quota, spec: { hard: { services: '1' } } });
+    await cluster.create(RESOURCE_QUOTAS, { ...quota, spec: { hard: { services: '1' } } });
     const isUsed = async () => {
-      const object = await cluster.get({ type: QUOTAS, namespace, name: 'one-service' });
+      const object = await cluster.get({ type: RESOURCE_QUOTAS, namespace, name: 'one-service' });
       return fieldsOf(fieldsOf(object?.['status'])['used'])['services'] === '1';
     };
     await eventually(isUsed, WITHIN_MS);

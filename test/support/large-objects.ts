@@ -12,7 +12,7 @@ import {
   MANAGED_BY_LABEL,
   NAMESPACES,
   PODS,
-  QUOTAS,
+  RESOURCE_QUOTAS,
   ROLE_BINDINGS,
 } from '../../src/controllers/kinds.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
@@ -60,7 +60,7 @@ export const LARGE_KINDS: readonly LargeKind[] = [
     manifest: (namespace, name) => large(renamed(aRoleBinding(namespace).manifest, name)),
   },
   {
-    type: QUOTAS,
+    type: RESOURCE_QUOTAS,
     manifest: (namespace, name) =>
       large({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { namespace, name }, spec: { hard: {} } }),
   },

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { QUOTAS } from '../../src/controllers/kinds.ts';
+import { RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import type { At, TestCluster } from './cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 
@@ -7,8 +7,8 @@ const WITHIN_MS = 60_000;
 
 /** Refuses Pods beyond so many. Resolves with where the quota is, once it counts. */
 export async function limitPods(cluster: TestCluster, namespace: string, pods: number): Promise<At> {
-  const at = { type: QUOTAS, namespace, name: 'few' };
-  await cluster.create(QUOTAS, {
+  const at = { type: RESOURCE_QUOTAS, namespace, name: 'few' };
+  await cluster.create(RESOURCE_QUOTAS, {
     apiVersion: 'v1',
     kind: 'ResourceQuota',
     metadata: { name: at.name, namespace },

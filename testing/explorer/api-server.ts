@@ -1,6 +1,7 @@
 import type { StatusCause } from '../../src/contract/api-error.ts';
 import type { ResourceType } from '../../src/contract/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { POD_DISRUPTION_BUDGETS } from '../../src/api/built-in.ts';
 import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
@@ -289,7 +290,7 @@ function appliesAs({ query = {} }: Request): string | undefined {
 /** The one that selects the Pod. */
 function budgetOf(cluster: SimulatedCluster, target: Target): Found<KubernetesObject> | undefined {
   const { namespace, labels = {} } = cluster.get(target.key())?.metadata ?? {};
-  return cluster.list({ plural: 'poddisruptionbudgets' }).find(({ object: { metadata, spec } }) => {
+  return cluster.list(POD_DISRUPTION_BUDGETS).find(({ object: { metadata, spec } }) => {
     const wanted = Object.entries(asRecord(asRecord(asRecord(spec)['selector'])['matchLabels']));
     return metadata.namespace === namespace && wanted.every(([name, value]) => labels[name] === value);
   });

@@ -1,6 +1,6 @@
 import { defaultOptions } from '../../config/config.ts';
 import { allow, type Controller, type PolicyRule, type ResourceType } from '../../contract/controller.ts';
-import { NAMESPACES, QUOTAS } from '../../controllers/kinds.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../controllers/kinds.ts';
 import { controllersOf, type Program } from '../program.ts';
 import { mergeRules, ruleText } from './merge-rules.ts';
 
@@ -25,7 +25,7 @@ export interface ProcessRules {
 }
 
 /** All controllers watch Namespaces, which can be paused or deleted, and quotas, which can be raised. */
-const WATCHED_BY_ALL: readonly ResourceType[] = [NAMESPACES, QUOTAS];
+const WATCHED_BY_ALL: readonly ResourceType[] = [NAMESPACES, RESOURCE_QUOTAS];
 
 /** A Role can grant everything else that activities need: a Namespace counts as lying in itself. */
 const CLUSTER_SCOPED: readonly string[] = ['nodes'];

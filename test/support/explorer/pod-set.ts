@@ -1,7 +1,7 @@
 import { podSetReconciler } from '../../../activities/pod-set.ts';
 import type { ResourceType } from '../../../src/contract/controller.ts';
 import type { KubernetesObject, OwnerReference } from '../../../src/contract/object.ts';
-import { controllerOf, NAMESPACES, PODS, QUOTAS } from '../../../src/controllers/kinds.ts';
+import { controllerOf, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../src/controllers/kinds.ts';
 import { podSet as controller } from '../../../src/controllers/pod-set/controller.ts';
 import { podSetReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../../src/controllers/pod-set/resource.ts';
@@ -19,7 +19,7 @@ const UID = 'uid-of-web';
 const POD_SET = objectKey(POD_SETS, 'web');
 const NAMESPACE = objectKey(NAMESPACES, 'shop');
 /** While there is one, no Pod may be created. */
-const QUOTA = objectKey(QUOTAS, 'pods');
+const QUOTA = objectKey(RESOURCE_QUOTAS, 'pods');
 /** What others create is not counted as ours. */
 const OTHER: OwnerReference = {
   apiVersion: 'apps/v1',
@@ -49,7 +49,7 @@ export function podSetWorld({ podsGetReady = false, ...options }: PodSetWorldOpt
     types: [
       POD_SETS,
       NAMESPACES,
-      QUOTAS,
+      RESOURCE_QUOTAS,
       {
         ...PODS,
         goesSlowly: true,
@@ -94,7 +94,7 @@ export function podSetWorld({ podsGetReady = false, ...options }: PodSetWorldOpt
           : [
               {
                 what: 'a quota is set',
-                change: (it) => it.create(QUOTAS, { metadata: { name: 'pods', namespace: 'shop' } }),
+                change: (it) => it.create(RESOURCE_QUOTAS, { metadata: { name: 'pods', namespace: 'shop' } }),
               },
             ],
       terminate: (cluster) =>
