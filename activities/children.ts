@@ -1,4 +1,5 @@
 import { addedUp, type Action, type DecisionEvent } from '../src/contract/decision.ts';
+import { isUnready, POD_TROUBLES, podTrouble } from '../src/api/pod-trouble.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
 import {
   IN_USE,
@@ -9,6 +10,7 @@ import {
   type ChildStep,
   type RefusedChild,
 } from '../src/controllers/defined/children/decide.ts';
+import { podSelector, type PodsFound } from '../src/controllers/defined/children/hanging.ts';
 import { ANSWERED_ANNOTATION } from '../src/controllers/defined/children/digest.ts';
 import {
   answeredText,
@@ -29,7 +31,7 @@ import {
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
 import { fieldsOf } from '../src/controllers/fields.ts';
-import { controllerOf, MANAGED_BY } from '../src/controllers/kinds.ts';
+import { controllerOf, MANAGED_BY, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
@@ -103,6 +105,23 @@ export class ChildrenClient {
     const labelSelector = `${OWNER_LABEL}=${uid}`;
     await eachPage({ client: this.#client, path, labelSelector }, { onPage, timeoutMs: REQUEST_TIMEOUT_MS });
     return items;
+  }
+
+  /** Why the Pods of those that are not ready are not: the first that says so. */
+  async podsOf({ wanted, there }: LiveChildren): Promise<PodsFound> {
+    let sinceMs = 0;
+    for (const child of there.filter(({ readiness }) => readiness.is !== 'ready')) {
+      const labelSelector = wanted.filter((each) => isSame(each, child)).map(podSelector)[0];
+      if (labelSelector === undefined) continue;
+      const which = { type: PODS, namespace: child.namespace, labelSelector };
+      const pods = await kubeOf(this.#client).list(which, unreadyPod, { timeoutMs: REQUEST_TIMEOUT_MS });
+      const [hanging] = pods.toSorted(
+        (one, other) => one.rank - other.rank || one.createdAtMs - other.createdAtMs,
+      );
+      if (hanging?.cause !== undefined) return { cause: hanging.cause };
+      sinceMs = Math.max(sinceMs, ...pods.map(({ createdAtMs }) => createdAtMs));
+    }
+    return { sinceMs };
   }
 
   /** Performs one step. Safe to repeat. */
@@ -250,6 +269,15 @@ export class ChildrenClient {
       timeoutMs: REQUEST_TIMEOUT_MS,
     });
   }
+}
+
+/** The worst has the lowest rank. */
+function unreadyPod(pod: KubernetesObject) {
+  if (!isUnready(pod)) return undefined;
+  const cause = podTrouble(pod);
+  const place = POD_TROUBLES.findIndex((each) => each === cause?.reason);
+  const rank = place === -1 ? POD_TROUBLES.length : place;
+  return { rank, cause, createdAtMs: Date.parse(pod.metadata.creationTimestamp ?? '') || 0 };
 }
 
 function notedOn({ answered }: ChildView, { digest }: WantedObject): Answered | undefined {

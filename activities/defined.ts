@@ -2,14 +2,15 @@ import type { Kube } from '../src/api/kube.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
-import type { Refusal, Step } from '../src/contract/decision.ts';
+import { isConverged, type Refusal, type Step } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/note.ts';
-import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
+import { decideChildren, type ChildStep } from '../src/controllers/defined/children/decide.ts';
+import { readsPods, type PodsFound } from '../src/controllers/defined/children/hanging.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
 import {
   childSummaries,
@@ -119,7 +120,8 @@ export function definedReconciler(
         references,
         there?.filter(({ ownerUid }) => ownerUid === ref.uid),
       );
-      const live = { ...(declared && { declared }), ...asked };
+      const pods = await readPods(resource, declared);
+      const live = { ...(declared && { declared }), ...(pods && { pods }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
       const facts = { ...UNBOUND, resource, references, signal, log, kube: kubeWith({ signal }) };
@@ -189,6 +191,24 @@ export function definedReconciler(
     const children = new ChildrenClient(client, ownerOf(definition, resource));
     const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
     return { ...declared, there };
+  }
+
+  /** Undefined: all are ready, or something else comes first. */
+  async function readPods(
+    resource: LiveResource,
+    declared: LiveReads['declared'],
+  ): Promise<PodsFound | undefined> {
+    if (!readsPods(definition) || declared === undefined || 'outcome' in declared) return undefined;
+    const next = decideChildren(declared, 0);
+    if (resource.isBeingDeleted || next === undefined || !isConverged(next)) return undefined;
+    const children = new ChildrenClient(client, ownerOf(definition, resource));
+    try {
+      return await children.podsOf(declared as LiveChildren);
+    } catch (error) {
+      // The roles that were installed may be older.
+      if (isOf(error, 'access-denied')) return { sinceMs: 0 };
+      throw error;
+    }
   }
 
   async function writeChildren(

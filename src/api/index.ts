@@ -43,6 +43,8 @@ export { MANAGED_BY_LABEL } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
 export type { LabelRequirement, LabelSelector } from './label-selector.ts';
 export { controllerReference } from './owner.ts';
+export { podTrouble } from './pod-trouble.ts';
+export type { PodSurroundings } from './pod-trouble.ts';
 export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
 export { API_ERROR_CLASSES, ApiError } from '../contract/api-error.ts';

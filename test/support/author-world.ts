@@ -55,6 +55,8 @@ export class AuthorWorld {
   /** The writes: `PATCH deployments/front`. */
   readonly requests: string[] = [];
   readonly cluster: SimulatedCluster;
+  /** Milliseconds since the epoch. */
+  nowMs = 0;
   readonly #definition: AnyDefinition;
   readonly #type: WatchedType;
   readonly #server: ApiServer;
@@ -129,7 +131,7 @@ export class AuthorWorld {
     const ref = { controller: this.#definition.name, namespace: 'shop', name: 'front', uid: 'uid-of-front' };
     const context = {
       ref,
-      now: () => 0,
+      now: () => this.nowMs,
       superseded: new AbortController().signal,
       refusal,
       ...(attempt && { attempt }),
@@ -145,7 +147,7 @@ export class AuthorWorld {
     const controller: Controller = definedController(this.#definition);
     const observation = this.observed();
     return {
-      decision: controller.decide(observation, 0, { isLive: false, isNamespacePaused: false }),
+      decision: controller.decide(observation, this.nowMs, { isLive: false, isNamespacePaused: false }),
       inputs: controller.inputs?.(observation) ?? [],
     };
   }

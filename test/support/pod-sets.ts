@@ -234,6 +234,12 @@ export class OwnedPodBuilder {
     return this.pending().#withStatus({ conditions: [scheduled] });
   }
 
+  gated(gate: string): OwnedPodBuilder {
+    const scheduled = { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' };
+    const pod = this.pending().#withStatus({ conditions: [scheduled] }).#pod;
+    return new OwnedPodBuilder({ ...pod, spec: { ...pod.spec, ...{ schedulingGates: [{ name: gate }] } } });
+  }
+
   /** With one container, of which the kubelet says this. */
   withContainer(status: object): OwnedPodBuilder {
     const container = { name: 'busybox', image: 'busybox', restartCount: 0, ...status };

@@ -79,6 +79,7 @@ function* podSetStates(): Iterable<State> {
     state(`of which a Pod ${why}`, NOT_READY, reported(set, [a, pod]));
   const waiting = (reason: string) => b.withContainer({ state: { waiting: { reason } } });
   yield unready('was not Ready for a minute', b.unreadyFor(60));
+  yield unready('waits for a gate', b.gated('example.com/quota'));
   yield unready('fits on no node', b.unschedulable('0/1 nodes are available: 1 Insufficient cpu.'));
   yield unready('has an image that is missing', waiting('ErrImagePull'));
   yield unready('has a container that cannot start', waiting('CreateContainerError'));

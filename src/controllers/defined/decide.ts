@@ -2,8 +2,23 @@ import { keepsNote, writesStatus } from '../../api/controller.ts';
 import type { Decision } from '../../api/next.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
-import { converged, isStep, stalled, waitFor, warning, type Rest } from '../../contract/decision.ts';
-import { decideChildren, releaseChildren, type ChildrenSeen, type ChildStep } from './children/decide.ts';
+import {
+  converged,
+  isObserve,
+  isStep,
+  stalled,
+  waitFor,
+  warning,
+  type Rest,
+} from '../../contract/decision.ts';
+import {
+  decideChildren,
+  releaseChildren,
+  type ChildrenNotReady,
+  type ChildrenSeen,
+  type ChildStep,
+} from './children/decide.ts';
+import { readsPods, withPods } from './children/hanging.ts';
 import { isExternal, isHeld, nextOf, remembers, restFor, stepFor, type AnyDefinition } from './definition.ts';
 import { ControllerError, isNever, neverCause, PassedOn } from './failing.ts';
 import { causeWithin, invalidSpecCause, type ReportedRest } from './findings.ts';
@@ -209,7 +224,7 @@ class Deciding {
     return isLeftBehind ? { ...step, isDurable: true } : step;
   }
 
-  #decideItself(notReady?: Rest): DefinedDecision {
+  #decideItself(notReady?: ChildrenNotReady): DefinedDecision {
     const definition = this.#at.definition;
     const next = nextOf(definition);
     const outcome =
@@ -218,8 +233,14 @@ class Deciding {
         ? next.removeFinalizer('nothing is left of it elsewhere')
         : next.converged('all declared objects are as they are declared'));
     return outcome.is === 'converged' && notReady !== undefined
-      ? this.#keptRest(notReady)
+      ? this.#notReady(notReady)
       : this.#take(outcome);
+  }
+
+  #notReady(next: ChildrenNotReady): DefinedDecision {
+    const { definition, view, nowMs, reads } = this.#at;
+    const said = readsPods(definition) ? withPods(next, { view, nowMs, pods: reads.pods }) : next;
+    return isObserve(said) ? said : this.#keptRest(said);
   }
 
   #take(outcome: Decision): DefinedDecision {

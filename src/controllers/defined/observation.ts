@@ -6,6 +6,7 @@ import type { Condition } from '../condition.ts';
 import type { Fields } from '../fields.ts';
 import type { ChildrenSeen, ChildStep } from './children/decide.ts';
 import type { DeclaredView } from './children/declared.ts';
+import type { PodsFound } from './children/hanging.ts';
 import type { ChildView } from './children/view.ts';
 import type { AuthorsStep } from './definition.ts';
 import type { OwnedView } from './owned.ts';
@@ -34,6 +35,8 @@ export interface LiveReads {
   readonly observed?: unknown;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
   readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
+  /** Of declared objects that are not ready. Absent: nobody has looked. */
+  readonly pods?: PodsFound;
   /** Why the step was refused that was just tried. */
   readonly refused?: Cause;
   /** What the step that was just tried has to wait for. */

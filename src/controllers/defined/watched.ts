@@ -2,6 +2,7 @@ import type { Cause } from '../../contract/cause.ts';
 import { converged, isConverged, isStep, stalled } from '../../contract/decision.ts';
 import type { Condition, Finding } from '../condition.ts';
 import { decideChildren, type ChildrenSeen } from './children/decide.ts';
+import { readsPods, withPods } from './children/hanging.ts';
 import type { AnyDefinition } from './definition.ts';
 import { PERMANENT_FAILURE } from './failing.ts';
 import { inputsDigest, observedAgainMs } from './inputs.ts';
@@ -20,18 +21,24 @@ export function decideWatched(definition: AnyDefinition, seen: SeenResource, now
   const againMs = digest === undefined ? undefined : observedAgainMs(digest, view, nowMs);
   if (againMs === 0) return { do: 'observe', because: 'what the watch shows is not what was observed' };
   const children = childrenIn(seen);
-  const decision = (children && decideDeclared(children, view)) ?? decideStated(view);
+  const decision = (children && decideDeclared(definition, children, view, nowMs)) ?? decideStated(view);
   const isRechecked = againMs !== undefined && isConverged(decision);
   return isRechecked ? { ...decision, recheckMs: againMs } : decision;
 }
 
 /** Undefined: what the status says stands. */
-function decideDeclared(children: ChildrenSeen, view: DefinedView): DefinedDecision | undefined {
+function decideDeclared(
+  definition: AnyDefinition,
+  children: ChildrenSeen,
+  view: DefinedView,
+  nowMs: number,
+): DefinedDecision | undefined {
   if (isStalled(view)) return undefined;
   const next = decideChildren(children, view.generation);
   if (next === undefined || isStep(next)) return next;
   // Its words are a part of the digest, so the status says it.
-  return next.do === 'converged' && view.observedGeneration === view.generation ? next : undefined;
+  if (next.do !== 'converged' || view.observedGeneration !== view.generation) return undefined;
+  return readsPods(definition) ? withPods(next, { view, nowMs }) : next;
 }
 
 /** As the status says. */

@@ -1,5 +1,5 @@
 import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
-import type { PodTrouble } from '../pod-trouble.ts';
+import type { PodTrouble } from '../../api/pod-trouble.ts';
 import { type BuildReason } from './reasons.ts';
 import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
 import type { BuildView, JobView, PodView } from './views.ts';

@@ -5,7 +5,7 @@ import { conditionsIn, generationIn } from '../condition.ts';
 import { controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
 import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL, NAME_MAX } from '../kinds.ts';
-import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
+import { troubleIn, type PodTrouble } from '../../api/pod-trouble.ts';
 import {
   BINARIES_ANNOTATION,
   BINARIES_MAX,

@@ -1,7 +1,7 @@
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
 import { controllerOf, NAME_MAX } from '../kinds.ts';
 import { truncate } from '../../contract/text.ts';
-import { troubleIn, type PodTrouble } from '../pod-trouble.ts';
+import { troubleIn, type PodTrouble } from '../../api/pod-trouble.ts';
 import { POD_SET_KIND, POD_SETS } from './resource.ts';
 
 const VERSION = 'v0.1';

@@ -14,6 +14,7 @@ export const POD_SET_REASONS = [
     ImageNotPulled: 'The image of a Pod cannot be pulled.',
     CrashLooping: 'A container of a Pod ends again and again. The message says how.',
     Unschedulable: 'No node suits a Pod. The message says what the nodes lack.',
+    SchedulingGated: 'A Pod waits until its scheduling gates are removed. The message names them.',
     PodsNotReady: 'A Pod has not been Ready for 60 seconds.',
     PodsFailed: 'Pods failed. They are replaced after a pause that grows each time.',
     CreateFailed: 'Pods are missing, and the API server refuses to create them.',

@@ -1,14 +1,15 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
-import { unreachable } from '../../contract/unreachable.ts';
+import { podAdvice } from '../../api/pod-trouble.ts';
 import { selectorFor, type PodView, type Unready } from './pod.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
 
-/** The worst first: there, waiting helps least. */
+/** The worst first. */
 const CODES = [
   'ContainerCannotStart',
   'ImageNotPulled',
   'CrashLooping',
   'Unschedulable',
+  'SchedulingGated',
   'PodsNotReady',
 ] as const;
 type Code = (typeof CODES)[number];
@@ -102,23 +103,9 @@ function problemOf({ unready }: UnreadyPod): string {
 
 /** @param pod its name and namespace, as kubectl takes them */
 function adviceOn(code: Code, pod: string): readonly Advice[] {
-  const describe = { run: `kubectl describe pod ${pod}`, to: 'show the Events of the Pod' };
-  switch (code) {
-    case 'ContainerCannotStart':
-      return [describe];
-    case 'ImageNotPulled':
-      return ['check that the image exists, and that the nodes reach its registry', describe];
-    case 'CrashLooping':
-      return [{ run: `kubectl logs ${pod} --previous`, to: 'show what it wrote before it ended' }, describe];
-    case 'Unschedulable':
-      return [
-        'add a node that suits it, or make room on one',
-        describe,
-        { run: 'kubectl get nodes', to: 'show which nodes there are' },
-      ];
-    case 'PodsNotReady':
-      return [describe, { run: `kubectl logs ${pod}`, to: 'show what it writes' }];
-    default:
-      return unreachable(code);
-  }
+  if (code !== 'PodsNotReady') return podAdvice(code, pod);
+  return [
+    { run: `kubectl describe pod ${pod}`, to: 'show the Events of the Pod' },
+    { run: `kubectl logs ${pod}`, to: 'show what it writes' },
+  ];
 }

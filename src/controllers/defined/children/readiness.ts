@@ -1,7 +1,7 @@
 import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject } from '../../../contract/object.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../../fields.ts';
-import { troubleIn } from '../../pod-trouble.ts';
+import { troubleIn } from '../../../api/pod-trouble.ts';
 
 /**
  * Whether an object is as it should be; the words follow its kind and name: `is not ready yet`, `failed: BackoffLimitExceeded`.

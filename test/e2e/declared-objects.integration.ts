@@ -15,7 +15,7 @@ import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 
-/** One of several declared objects is refused. */
+/** Declared objects that are refused, or do not get ready. */
 const WITHIN_MS = 60_000;
 const PROGRAM = join(import.meta.dirname, '../support/bundle-operator.ts');
 const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
@@ -177,6 +177,27 @@ describe('a declared object that the server refuses', () => {
     }, WITHIN_MS);
     await eventually(() => isThere(CONFIG_MAPS, 'other'), WITHIN_MS);
     expect(await cluster.get({ type: PODS, namespace, name: 'bare' })).toBeUndefined();
+  });
+});
+
+describe('a declared object that does not get ready', () => {
+  it('is told with the Pod that hangs', async () => {
+    const labels = { app: 'db' };
+    const containers = [{ name: 'db', image: 'postgres' }];
+    await create({
+      ...{ apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' } },
+      spec: {
+        serviceName: 'db',
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { nodeSelector: { disk: 'none' }, containers } },
+      },
+    });
+    const words = 'Pod db-0 cannot be scheduled';
+    await eventually(async () => String((await ready())['message']).includes(words), 2 * WITHIN_MS);
+    expect((await ready())['reason']).toBe('StatefulSetNotReady');
+    expect(await ask('why', 'bundle/all')).toMatch(
+      /Pod db-0 cannot be scheduled[^]*kubectl describe pod db-0/,
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { troubleIn } from '../../src/controllers/pod-trouble.ts';
+import { podTrouble, troubleIn } from '../../src/api/pod-trouble.ts';
+import type { KubernetesObject } from '../../src/contract/object.ts';
 import { aPodOf, aPodSet } from '../support/pod-sets.ts';
 
 const pod = aPodOf(aPodSet());
@@ -64,10 +65,14 @@ describe('the trouble of a Pod', () => {
     );
   });
 
-  it('is none of a Pod that waits for a gate, or was scheduled', () => {
-    const { status } = pod.unschedulable('').object;
-    const gated = { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated' };
-    expect(troubleIn({ ...pod.object, status: { ...status, conditions: [gated] } })).toBeUndefined();
+  it('is a gate that keeps it from being scheduled, by its name', () => {
+    expect(troubleIn(pod.gated('example.com/quota').object)).toMatchObject({
+      code: 'SchedulingGated',
+      text: expect.stringContaining('example.com/quota'),
+    });
+  });
+
+  it('is none of a Pod that was scheduled', () => {
     expect(troubleIn(pod.object)).toBeUndefined();
   });
 
@@ -75,3 +80,44 @@ describe('the trouble of a Pod', () => {
     expect(scheduling('x'.repeat(1_000))).toHaveLength('cannot be scheduled: '.length + 300);
   });
 });
+
+describe('what authors are told of a Pod', () => {
+  const hanging = pod.withContainer(waiting('ImagePullBackOff')).object;
+  const { name, namespace } = hanging.metadata;
+  const node = (status: string) => {
+    const conditions = [{ type: 'Ready', status, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    return { metadata: { ...hanging.metadata, name: 'n1' }, status: { conditions } };
+  };
+
+  it('names it, and says what to do', () => {
+    expect(podTrouble(hanging)).toMatchObject({
+      reason: 'ImageNotPulled',
+      message: `Pod ${name} cannot pull the image busybox`,
+      advice: [expect.stringContaining('image'), { run: `kubectl describe pod ${name} -n ${namespace}` }],
+    });
+  });
+
+  it('is about its node where nothing else is wrong with it, and the node is not ready', () => {
+    const starting = pod.pending().object;
+    expect(podTrouble(starting, { node: node('Unknown') })).toMatchObject({
+      reason: 'NodeNotReady',
+      message: `Pod ${name} is on node n1, which is not ready since 2026-01-01T00:00:00Z`,
+      advice: [{ run: 'kubectl describe node n1' }, expect.anything()],
+    });
+    expect(podTrouble(starting, { node: node('True') })).toBeUndefined();
+    expect(podTrouble(hanging, { node: node('Unknown') })?.reason).toBe('ImageNotPulled');
+  });
+
+  it('is nothing of one that is Ready, has finished, or is being deleted', () => {
+    const { status } = fieldsIn(hanging);
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    expect(podTrouble({ ...hanging, status: { ...status, conditions } })).toBeUndefined();
+    expect(podTrouble({ ...hanging, status: { ...status, phase: 'Failed' } })).toBeUndefined();
+    expect(podTrouble({ ...hanging, metadata: { ...hanging.metadata, deletionTimestamp } })).toBeUndefined();
+  });
+});
+
+function fieldsIn({ status }: KubernetesObject) {
+  return { status: status as object };
+}
