@@ -1,3 +1,4 @@
+import { labelSelectorText } from '../src/api/label-selector.ts';
 import type { ReferencedObject, References, ReferredState } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { referredObjects, stateOf } from '../src/contract/references.ts';
@@ -74,9 +75,6 @@ async function selected(
   { labels, namespace }: References,
 ): Promise<readonly KubernetesObject[]> {
   if (labels === undefined) return [];
-  const labelSelector = Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(',');
-  const objects = { type, namespace, labelSelector, metadataOnly: true };
+  const objects = { type, namespace, labelSelector: labelSelectorText(labels), metadataOnly: true };
   return kubeOf(client).list(objects, (object) => object, { timeoutMs: REQUEST_TIMEOUT_MS });
 }

@@ -1,3 +1,5 @@
+export { canonicalText } from '../contract/digest.ts';
+
 /** What has fields, whatever they hold; anything else has none. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,13 +17,6 @@ export function textOf(value: unknown): string | undefined {
 
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
-}
-
-/** The same text for the same value, whatever the order of its fields. */
-export function canonicalText(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    isFields(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  );
 }
 
 export function isFields(value: unknown): value is Fields {

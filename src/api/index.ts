@@ -42,7 +42,7 @@ export * from './built-in.ts';
 export { MANAGED_BY_LABEL } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
 export type { LabelRequirement, LabelSelector } from './label-selector.ts';
-export { controllerReference } from './owner.ts';
+export { childName, controllerReference } from './owner.ts';
 export { podTrouble } from './pod-trouble.ts';
 export type { PodSurroundings } from './pod-trouble.ts';
 export { StepError } from './step-error.ts';
@@ -51,6 +51,8 @@ export { API_ERROR_CLASSES, ApiError } from '../contract/api-error.ts';
 export type { ApiErrorClass, ApiErrorFields, StatusCause, StatusDetails } from '../contract/api-error.ts';
 export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
 export { allow } from '../contract/controller.ts';
+export { digestOf } from '../contract/digest.ts';
+export { millisecondsIn as parseDuration } from '../contract/duration.ts';
 export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
 export type { Deletion } from '../contract/decision.ts';
 export type {

@@ -27,9 +27,23 @@ export function parseLabelSelector(text: string): LabelSelector {
   }
 }
 
-/** The text that `parseLabelSelector` parses to this selector. */
-export function labelSelectorText(selector: LabelSelector): string {
-  return selector.map(requirementText).join(',');
+/**
+ * The text that `parseLabelSelector` parses to this selector; of labels, it selects what has all of them.
+ *
+ * @example
+ * const pods = await kube.list(PODS, { namespace, labelSelector: labelSelectorText({ app: 'web' }) });
+ */
+export function labelSelectorText(selector: LabelSelector | Readonly<Record<string, string>>): string {
+  const requirements = isList(selector) ? selector : Object.entries(selector).map(equality);
+  return requirements.map(requirementText).join(',');
+}
+
+function isList(selector: LabelSelector | Readonly<Record<string, string>>): selector is LabelSelector {
+  return Array.isArray(selector);
+}
+
+function equality([key, value]: readonly [string, string]): LabelRequirement {
+  return { key, operator: 'in', values: [value] };
 }
 
 function requirementText(requirement: LabelRequirement): string {

@@ -14,6 +14,9 @@ const PART = /(\d+(?:\.\d+)?)(ms|[smhd])/g;
 /**
  * `3m`, `90s`, `1h30m`, `500ms`, in milliseconds; undefined where the text is anything else: every number has a unit, and
  * there is no sign, space or other word.
+ *
+ * @example
+ * const isLate = nowMs - startedMs > (parseDuration(resource.spec.deadline) ?? Infinity);
  */
 export function millisecondsIn(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined;

@@ -5,7 +5,7 @@ import {
   type ReferredState,
   type ResourceType,
 } from './controller.ts';
-import { digestOf } from './digest.ts';
+import { digestOfTexts } from './digest.ts';
 
 /** What is known of an object that is referred to. */
 export interface Referred {
@@ -43,7 +43,7 @@ function placeOf(key: string): Pick<ReferencedObject, 'namespace' | 'name'> {
 
 /** All that a resource refers to. The digest is another one once an object changes, comes or goes. */
 export function stateOf(objects: readonly ReferencedObject[]): ReferredState {
-  return { objects, digest: digestOf(objects.map(inWords)) };
+  return { objects, digest: digestOfTexts(objects.map(inWords)) };
 }
 
 function inWords({

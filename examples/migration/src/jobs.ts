@@ -1,5 +1,6 @@
 import {
   JOBS,
+  childName,
   controllerReference,
   type Kube,
   type KubeReader,
@@ -74,5 +75,5 @@ export async function startJob(resource: MigrationResource, stage: Stage, kube: 
 }
 
 export function jobName(name: string, stage: Stage): string {
-  return `${name}-${stage}`;
+  return childName(name, stage);
 }

@@ -1,6 +1,8 @@
 import {
   allow,
   defineController,
+  digestOf,
+  labelSelectorText,
   NAMESPACES,
   SECRETS,
   type KubeReader,
@@ -101,7 +103,9 @@ export const secretCopy = defineController({
       });
     const missing = targets.filter(
       (target) =>
-        !copies.some(({ metadata, data }) => metadata.namespace === target && isSame(data, source.data)),
+        !copies.some(
+          ({ metadata, data }) => metadata.namespace === target && digestOf(data) === digestOf(source.data),
+        ),
     );
     if (missing.length > 0) return next.do.copy(`${missing.length} of ${targets.length} differ`, missing);
     return next.converged(`there are ${copies.length} copies`);
@@ -114,18 +118,13 @@ async function targetsOf(
   { spec, metadata }: ResourceOf<typeof SecretCopy>,
   kube: KubeReader,
 ): Promise<readonly string[]> {
-  const labels = Object.entries(spec.namespaceLabels ?? {}).map(([name, value]) => `${name}=${value}`);
+  const labelSelector = labelSelectorText(spec.namespaceLabels ?? {});
   const [selected, named] = await Promise.all([
-    labels.length === 0 ? [] : kube.list(NAMESPACES, { labelSelector: labels.join(',') }),
+    labelSelector === '' ? [] : kube.list(NAMESPACES, { labelSelector }),
     Promise.all(spec.namespaces.map((name) => kube.get({ type: NAMESPACES, name }))),
   ]);
   const there = [...selected, ...named].filter((each) => each?.metadata.deletionTimestamp === undefined);
   const names = new Set(there.flatMap((each) => each?.metadata.name ?? []));
   names.delete(metadata.namespace ?? '');
   return [...names].sort();
-}
-
-function isSame(one: Secret['data'] = {}, other: Secret['data'] = {}): boolean {
-  const keys = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return [...keys].every((key) => one[key] === other[key]);
 }

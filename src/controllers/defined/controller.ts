@@ -1,6 +1,6 @@
 import type { WatchedType } from '../../api/watched.ts';
 import { allow, RECORD_EVENTS, type Controller, type PolicyRule } from '../../contract/controller.ts';
-import { digestOf } from '../../contract/digest.ts';
+import { digestOfTexts } from '../../contract/digest.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
 import { truncate } from '../../contract/text.ts';
@@ -163,7 +163,7 @@ function withDeclared(view: DefinedView, definition: AnyDefinition): DefinedView
 
 function ownedNews(definition: AnyDefinition, { owned }: SeenResource): readonly string[] {
   if (ownedTypes(definition).length === 0) return [];
-  return [`owns ${digestOf(viewsOf(owned).map(canonicalText))}`];
+  return [`owns ${digestOfTexts(viewsOf(owned).map(canonicalText))}`];
 }
 
 /** What is new of a type that may have no generation. */
@@ -174,7 +174,7 @@ function viewNews(definition: AnyDefinition, { view, owned }: SeenResource): rea
   if (news !== undefined) return news;
   return isKind(definition.for as WatchedType)
     ? []
-    : [`view ${digestOf([canonicalText(resource.view ?? null)])}`];
+    : [`view ${digestOfTexts([canonicalText(resource.view ?? null)])}`];
 }
 
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Condition } from '../../contract/control.ts';
 import { isConverged } from '../../contract/decision.ts';
-import { digestOf } from '../../contract/digest.ts';
+import { digestOfTexts } from '../../contract/digest.ts';
 import type { Finding } from '../condition.ts';
 import { canonicalText } from '../fields.ts';
 import { decideChildren } from './children/decide.ts';
@@ -34,7 +34,7 @@ export function inputsDigest(definition: AnyDefinition, seen: SeenResource): Inp
     ...(isViewed(definition) && { view: view.resource?.view ?? null }),
     ...(finalizer !== undefined && { isHeld: isHeld(definition, view.finalizers) }),
     // In any order, and without UIDs: `decide` is not given them, so they decide nothing.
-    ...(ownedTypes(definition).length > 0 && { owned: digestOf(viewsOf(owned).map(canonicalText)) }),
+    ...(ownedTypes(definition).length > 0 && { owned: digestOfTexts(viewsOf(owned).map(canonicalText)) }),
     ...(refers && { referred: referred?.digest }),
     ...(definition.children !== undefined && { notReady: notReadyIn(seen) }),
   };
@@ -42,7 +42,7 @@ export function inputsDigest(definition: AnyDefinition, seen: SeenResource): Inp
     ...(revision !== undefined && { revision }),
     ...(optionValues !== undefined && { options: optionValues }),
   };
-  const digests = [shown, code].map((each) => digestOf(Object.entries(each).map(canonicalText)));
+  const digests = [shown, code].map((each) => digestOfTexts(Object.entries(each).map(canonicalText)));
   return Object.keys({ ...shown, ...code }).length === 0 ? undefined : digests.join(':');
 }
 

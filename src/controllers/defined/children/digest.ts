@@ -1,12 +1,10 @@
-import { hash } from 'node:crypto';
 import type { ResourceType } from '../../../contract/controller.ts';
-import { canonicalText, fieldsOf, type Fields } from '../../fields.ts';
+import { digestOf } from '../../../contract/digest.ts';
+import { fieldsOf, type Fields } from '../../fields.ts';
 import { canonicalQuantity, quantitiesIn, type QuantityPaths } from './quantity.ts';
 
 /** The server's answer to an apply that it did not take literally, and what was applied: `<digest wanted> <digest answered>`. */
 export const ANSWERED_ANNOTATION = 'durable-operator.dev/applied-as';
-
-const DIGEST_LENGTH = 16;
 
 /**
  * The same text for the same fields of an object, however their quantities are written. The name, the status and
@@ -19,7 +17,7 @@ export function manifestDigest(object: unknown, type: Pick<ResourceType, 'group'
   const kept = Object.keys(own).length === 0 ? {} : { annotations: own };
   const marks = { labels, ownerReferences, finalizers, ...kept };
   const all = normalized({ ...fields, metadata: marks }, quantitiesIn(type));
-  return hash('sha256', canonicalText(all)).slice(0, DIGEST_LENGTH);
+  return digestOf(all);
 }
 
 function without(fields: Fields, names: readonly string[]): Fields {
