@@ -3,6 +3,7 @@ import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Action } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
+import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import {
   isExternal,
   runMaxMs,
@@ -24,8 +25,12 @@ interface Doing<O> {
     readonly owned: readonly unknown[];
     readonly references: readonly ReferencedObject[];
     readonly observed: unknown;
+    readonly unknown: readonly UnknownAttempt[];
   };
-  readonly context: Pick<AttemptContext, 'superseded' | 'progress' | 'idempotencyKey' | 'log'>;
+  readonly context: Pick<
+    AttemptContext,
+    'now' | 'superseded' | 'progress' | 'idempotencyKey' | 'log' | 'begins'
+  >;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
@@ -43,7 +48,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   const running = {
     ...UNBOUND,
     ...facts,
-    log: context.log ?? SILENT_LOGGER,
+    ...{ log: context.log ?? SILENT_LOGGER, now: context.now },
     kube: kubeFor({
       ...(signal && { signal }),
       allow: ({ verb }) => {
@@ -66,6 +71,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
     mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
   };
   try {
+    context.begins?.();
     const result = await its.run(running, step.data);
     const { message, event } = typeof result === 'string' ? { message: result, event: undefined } : result;
     const { answer, changed } = last;
@@ -76,7 +82,8 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
     };
   } catch (error) {
     // It was asked to end, and has done so.
-    if (context.superseded.aborted && soFar.length > 0) return { observation: undefined, did: soFar };
+    if (context.superseded.aborted && soFar.length > 0)
+      return { observation: undefined, did: soFar, isUnknown: true };
     return { observation: undefined, ...failed(error, soFar) };
   }
 }
@@ -87,13 +94,16 @@ function occasionOf(answer: KubernetesObject | undefined): string {
 }
 
 /** What was done must not be lost. What comes next is decided from what is there by then, and meets the failure again, if it lasts. */
-function failed(error: unknown, did: readonly Action[]): Pick<Performed<never>, 'did' | 'refusal'> {
+function failed(
+  error: unknown,
+  did: readonly Action[],
+): Pick<Performed<never>, 'did' | 'refusal' | 'isUnknown'> {
   if (!(error instanceof ApiError))
     throw error instanceof Error && did.length > 0 ? new PartlyDone(error, did) : error;
   if (did.length === 0 && isNamespaceEnding(error)) return { did, refusal: error };
   if (did.length === 0) throw error;
   if (isOf(error, 'retry-after', 'disruption-budget')) throw new PartlyDone(error, did);
-  return { did };
+  return { did, ...(isOf(error, 'unavailable') && { isUnknown: true }) };
 }
 
 function undeclaredDelete({ do: name }: AuthorsStep): Error {

@@ -99,7 +99,7 @@ export function definedReconciler(
    * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
    */
   async function observe(
-    { ref, superseded, attempt, notDone, log = SILENT_LOGGER }: AttemptContext<DefinedObservation>,
+    { ref, superseded, attempt, notDone, log = SILENT_LOGGER, ...its }: AttemptContext<DefinedObservation>,
     shown?: DefinedObservation,
   ): Promise<DefinedObservation> {
     // Before the resource: an object that an orphaning deletion has just freed is then never seen with an owner that still looks alive.
@@ -124,7 +124,8 @@ export function definedReconciler(
       const live = { ...(declared && { declared }), ...(pods && { pods }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
-      const facts = { ...UNBOUND, resource, references, signal, log, kube: kubeWith({ signal }) };
+      const unknown = [...(its.unknown ?? []), ...(its.unknownHere ?? [])];
+      const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
       const observed: unknown = await definition.observe?.(facts);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
@@ -275,6 +276,7 @@ export function definedReconciler(
     const facts = {
       ...{ resource, owned: viewsOf(owned), observed: live?.observed },
       references: referred?.objects ?? [],
+      unknown: [...(context.unknown ?? []), ...(context.unknownHere ?? [])],
     };
     try {
       return await doStep<DefinedObservation>({
@@ -309,7 +311,7 @@ export function definedReconciler(
       const { attempt } = context;
       const isTold = failure instanceof ControllerError && live !== undefined;
       if (!isTold || !isNewsOf(failure, failure.asCause.reason, { view, attempt })) throw error;
-      return after({ refused: failure.asCause });
+      return { ...after({ refused: failure.asCause }), isUnknown: true };
     }
   }
 

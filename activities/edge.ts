@@ -1,4 +1,5 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
+import type { Account } from './account.ts';
 import type { Advice, Cause } from '../src/contract/cause.ts';
 import {
   type Action,
@@ -11,6 +12,7 @@ import {
 import { FAILURE, type CauseInFailure, type FailureType } from '../src/contract/failures.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import { shortened } from '../src/contract/text.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
 import { ControllerError } from '../src/controllers/defined/failing.ts';
@@ -40,6 +42,8 @@ export interface ReportTargets {
   readonly recorder: Recorder;
   /** What the resource is. */
   readonly regarding: Regarding;
+  /** Default: Temporal tries again whatever fails. */
+  readonly account?: Pick<Account, 'isKeyed' | 'unknown'>;
 }
 
 /**
@@ -47,7 +51,7 @@ export interface ReportTargets {
  * failure whose type says what it means. What somebody has to fix is an Event, too.
  */
 export async function atTheEdge(
-  { log, recorder, regarding }: ReportTargets,
+  { log, recorder, regarding, account }: ReportTargets,
   ref: ResourceRef,
   step: (log: Logger) => Promise<StepReport>,
 ): Promise<StepReport> {
@@ -70,7 +74,7 @@ export async function atTheEdge(
     if (!(failure instanceof ApiError)) throw asSmall(failure);
     const cause = causeOfError(failure, aboutOf(ref, regarding));
     recordFailure(recorder, about, failure, cause);
-    throw asFailure(failure, { attempt: activityInfo().attempt, did, cause });
+    throw asFailure(failure, { attempt: activityInfo().attempt, did, cause, account });
   }
 }
 
@@ -89,6 +93,7 @@ interface Attempt {
   /** What the step did before it failed. */
   readonly did?: readonly Action[];
   readonly cause: Cause;
+  readonly account?: ReportTargets['account'];
 }
 
 function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): WriteTarget {
@@ -96,7 +101,8 @@ function aboutOf({ namespace, name }: ResourceRef, { kind }: Regarding): WriteTa
   return { resource: `${kind.toLowerCase()}/${name}${place}`, namespace };
 }
 
-export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt): ApplicationFailure {
+export function asFailure(error: ApiError, given: Attempt): ApplicationFailure {
+  const { did = [], cause, account } = given;
   const { classification } = error;
   const failed = failedBy(error.message, cause);
   switch (classification) {
@@ -106,16 +112,16 @@ export function asFailure(error: ApiError, { attempt, did = [], cause }: Attempt
         type: FAILURE.retryAfter,
         message: failed.message,
         nonRetryable: true,
-        details: [error.retryAfterMs ?? 0, did],
+        details: [error.retryAfterMs ?? 0, did, ...unknownOf(account)],
       });
     case 'access-denied':
-      return slowly(FAILURE.accessDenied, failed, attempt);
+      return slowly(FAILURE.accessDenied, failed, given);
     case 'refused':
-      return slowly(FAILURE.refused, failed, attempt);
+      return slowly(FAILURE.refused, failed, given);
     case 'overridden':
-      return slowly(FAILURE.overridden, failed, attempt);
+      return slowly(FAILURE.overridden, failed, given);
     case 'api-missing':
-      return slowly(FAILURE.apiMissing, failed, attempt);
+      return slowly(FAILURE.apiMissing, failed, given);
     case 'conflict':
     case 'already-exists':
       return withoutStack({ type: FAILURE.conflict, ...failed });
@@ -176,11 +182,22 @@ function sizeOf(error: unknown): number {
   return Buffer.byteLength(error.message + (error.stack ?? '')) + sizeOf(error.cause);
 }
 
+/** What the run has to learn with the failure. */
+function unknownOf(account: Attempt['account']): readonly (readonly UnknownAttempt[])[] {
+  return account === undefined || account.unknown.length === 0 ? [] : [account.unknown];
+}
+
 const SLOW_FIRST_MS = 5_000;
 const SLOW_MOST_MS = 45_000;
 
 /** Somebody must fix something first: tried less often, but still within a minute once it is fixed. */
-function slowly(type: FailureType, failed: Failed, attempt: number): ApplicationFailure {
+function slowly(type: FailureType, failed: Failed, { attempt, account }: Attempt): ApplicationFailure {
+  // The result is known, so the run itself waits for the next attempt: what a change then ends is not in doubt.
+  if (account?.isKeyed === true)
+    return withoutStack({
+      ...{ type, ...failed, nonRetryable: true },
+      details: [...failed.details, ...unknownOf(account)],
+    });
   const nextRetryDelay = Math.min(SLOW_FIRST_MS * 2 ** Math.min(attempt - 1, 10), SLOW_MOST_MS);
   return withoutStack({ type, ...failed, nextRetryDelay });
 }

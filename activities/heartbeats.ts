@@ -1,9 +1,14 @@
 import { Context } from '@temporalio/activity';
 import { addedUp, type Action } from '../src/contract/decision.ts';
-import { HEARTBEAT_EVERY_MS } from '../src/contract/run.ts';
+import { HEARTBEAT_EVERY_MS, type Heartbeat } from '../src/contract/run.ts';
 
-/** What an attempt has done so far. */
-export type Progress = (did: readonly Action[]) => void;
+/** What an attempt says of itself as it goes on. */
+export interface Progress {
+  /** What it has done so far. */
+  readonly did: (did: readonly Action[]) => void;
+  /** From now on it may take effect. */
+  readonly begins: () => void;
+}
 
 /**
  * Sends heartbeats during a durable attempt. So Temporal notices a killed or frozen worker long before the step times out, and the next
@@ -16,22 +21,28 @@ export async function withHeartbeats<T>(
   attempt: (progress: Progress) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
-  if (context.info.isLocal) return attempt(() => undefined);
+  if (context.info.isLocal) return attempt({ did: () => undefined, begins: () => undefined });
   let soFar: readonly Action[] = [];
-  const beat = () => context.heartbeat(addedUp([...before, ...soFar]));
+  let begunMs: number | undefined;
+  const beat = () =>
+    context.heartbeat({ did: addedUp([...before, ...soFar]), ...(begunMs !== undefined && { begunMs }) });
   const beating = setInterval(beat, HEARTBEAT_EVERY_MS);
+  const begins = () => {
+    begunMs ??= Date.now();
+    beat();
+  };
   try {
-    return await attempt((did) => (soFar = did));
+    return await attempt({ did: (did) => (soFar = did), begins });
   } catch (error) {
-    if (soFar.length > 0) beat();
+    if (soFar.length > 0 || begunMs !== undefined) beat();
     throw error;
   } finally {
     clearInterval(beating);
   }
 }
 
-/** What earlier attempts have done, as far as the last heartbeat says it. Undefined: there was none. */
-export function doneBefore(): readonly Action[] | undefined {
+/** What the last heartbeat of earlier attempts says. An attempt of an older version says only what it did. */
+export function lastHeartbeat(): Partial<Heartbeat> {
   const details: unknown = Context.current().info.heartbeatDetails;
-  return Array.isArray(details) ? (details as readonly Action[]) : undefined;
+  return Array.isArray(details) ? { did: details as readonly Action[] } : (details ?? {});
 }

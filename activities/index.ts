@@ -12,9 +12,11 @@ import { LRUCache } from 'lru-cache';
 import { isNamespaceType, namespaceOf, type ResourceType } from '../src/contract/controller.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
+import { shortened } from '../src/contract/text.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
+import { Account } from './account.ts';
 import { atTheEdge } from './edge.ts';
-import { doneBefore, withHeartbeats, type Progress } from './heartbeats.ts';
+import { lastHeartbeat, withHeartbeats, type Progress } from './heartbeats.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import {
   type Execution,
@@ -100,23 +102,37 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const { ref, results } = input;
     const { log, recorder } = this.#dependencies;
     const execution = executionOf(input);
-    const withUndelivered = this.#undelivered.begin(execution.runId, results, doneBefore());
-    const edge = { log, recorder, regarding: this.#regarding };
+    const account = new Account(input, this.#reconciler.controller.mayStillArrive !== undefined);
+    const withUndelivered = this.#undelivered.begin(execution.runId, results, lastHeartbeat().did);
+    const edge = { log, recorder, regarding: this.#regarding, account };
     const attempt = (runLog: Logger, progress: Progress) =>
       this.#superseding.run(execution.workflowId, async (superseded) => {
-        const context = { ...this.#contextOf(input, execution, superseded), progress, log: runLog };
+        const context = {
+          ...this.#contextOf(input, execution, superseded),
+          ...{ progress: progress.did, log: runLog },
+          unknownHere: account.unknown,
+          unknownNow: () => account.ofThisAttempt,
+          begins: () => {
+            account.begins();
+            progress.begins();
+          },
+        };
         const run = new StepRun(this.#reconciler, context);
         try {
           const end = await this.#remembering(execution, (known) => run.perform(name, known));
           this.#record(ref, end.events, runLog);
           return resultOf(end);
         } catch (error) {
+          const did = error instanceof PartlyDone ? error.did : [];
           if (error instanceof PartlyDone) {
             this.#record(ref, error.events, runLog);
-            progress(error.did);
+            progress.did(did);
             // Only that failure has what was done with it; of any other, the next attempt reports it.
-            if (!isOf(error.cause, 'retry-after')) withUndelivered(error.did);
+            if (!isOf(error.cause, 'retry-after')) withUndelivered(did);
           }
+          account.unknown = run.unknown;
+          if (account.isNotBegun && isOf(error, 'unavailable', 'api-missing', 'expired'))
+            return { did: [], next: cannotBegin(name, error, runLog), ...account.report };
           throw error;
         }
       });
@@ -128,15 +144,12 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
   }
 
   #contextOf(
-    { ref, refusal, results, unknownUntilMs, onChange }: StepInput,
+    { ref, refusal, results, unknown, attempt: keyed, otherData = 0, onChange }: StepInput,
     { runId }: Execution,
     superseded: AbortSignal,
   ): AttemptContext<O> {
     const { watched: viewOf, isNamespacePaused } = this.#dependencies;
-    const { activityType, attempt, startToCloseTimeoutMs, isLocal } = activityInfo();
-    // Of the attempts before this one, the outcome is not known.
-    const mayArrive = this.#reconciler.controller.mayStillArrive !== undefined && activityType !== 'observe';
-    const isRepeated = mayArrive && attempt > 1;
+    const { activityType, attempt, isLocal } = activityInfo();
     const namespace = namespaceOf(ref, this.#reconciler.controller.primary.type);
     return {
       ref,
@@ -146,10 +159,12 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
           ? superseded
           : AbortSignal.any([superseded, Context.current().cancellationSignal]),
       ...{ attempt, refusal, notDone: isLocal ? undefined : activityType },
-      idempotencyKey,
-      isFirst: () => results === 0 && !this.#begun.has(runId),
+      idempotencyKey: keyed === undefined ? keyOfActivity : () => keyed.idempotencyKey,
+      ...(keyed && { asking: { step: keyed.step, digest: keyed.digest, otherData } }),
+      // A run that goes on with an empty history knows what there is.
+      isFirst: () => results === 0 && unknown === undefined && !this.#begun.has(runId),
       begunAnew: () => this.#begun.set(runId, true),
-      unknownUntilMs: isRepeated ? Date.now() + startToCloseTimeoutMs : unknownUntilMs,
+      ...(unknown && { unknown }),
       watched: () => viewOf?.(ref) as O | undefined,
       isNamespacePaused: async () =>
         namespace !== undefined && (await isNamespacePaused?.(namespace)) === true,
@@ -180,7 +195,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
 }
 
 /** Temporal gives all attempts of an activity one id. */
-function idempotencyKey(): string {
+function keyOfActivity(): string {
   const { workflowExecution: { workflowId = '', runId = '' } = {}, activityId } = activityInfo();
   return createHash('sha256').update(`${workflowId}/${runId}/${activityId}`).digest('hex').slice(0, 32);
 }
@@ -192,12 +207,21 @@ function executionOf({ ref, changes }: StepInput): Execution {
   return { workflowId, runId: `${runId}/${workflowId}`, changes };
 }
 
+/** Its backoff is that of the observation that comes next: so nothing is in doubt when a change ends it. */
+function cannotBegin(step: string, error: Error, log: Logger): Observe {
+  log.warn({ err: error }, 'the step could not begin');
+  return { do: 'observe', because: shortened(`${step} could not begin: ${error.message}`, REASON_MAX_BYTES) };
+}
+
+const REASON_MAX_BYTES = 500;
+
 /** As history has it. */
-function resultOf({ did, next, refusal, unknownUntilMs }: StepEnd<unknown>): StepReport {
+function resultOf({ did, next, refusal, unknown, isUnknown }: StepEnd<unknown>): StepReport {
   return {
     ...{ did, next },
     ...(refusal && { refusal }),
-    ...(unknownUntilMs !== undefined && { unknownUntilMs }),
+    ...(unknown && { unknown }),
+    ...(isUnknown && { isUnknown }),
   };
 }
 

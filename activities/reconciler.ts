@@ -1,7 +1,9 @@
+import type { Circumstances } from '../src/contract/control.ts';
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { DecisionEvent, Action, Observe, Refusal, Step } from '../src/contract/decision.ts';
 import type { Logger } from '../src/contract/logger.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
 /**
@@ -27,10 +29,18 @@ export interface AttemptContext<O = unknown> {
   readonly refusal?: Refusal | undefined;
   /** What this process's watcher shows now, which may lag behind what was read; undefined: it does not show all of it. */
   readonly watched?: (() => O | undefined) | undefined;
-  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Default: there is none. */
-  readonly unknownUntilMs?: number | undefined;
-  /** The same for all attempts of one execution of the step, another for the next. Absent: outside of Temporal. */
+  /** Earlier attempts whose outcome is not known, as the run knows of them. Default: there is none. */
+  readonly unknown?: readonly UnknownAttempt[];
+  /** Those of this execution of the step, of which the run does not know. Default: there is none. */
+  readonly unknownHere?: readonly UnknownAttempt[];
+  /** Only of a step whose data has a digest. */
+  readonly asking?: Circumstances['asking'];
+  /** As {@link KeyedAttempt} has it; of a brief step, the same for all attempts of its execution. Absent: outside of Temporal. */
   readonly idempotencyKey?: () => string;
+  /** This attempt, once it may take effect. Absent: outside of Temporal. */
+  readonly unknownNow?: () => UnknownAttempt | undefined;
+  /** To be called right before the attempt may take effect. Absent: outside of Temporal. */
+  readonly begins?: () => void;
   /** Whether this is the first step of a run. Ask after observing: an earlier attempt may be in progress. */
   readonly isFirst?: () => boolean;
   /** The first step has found that nothing of an earlier run may still arrive. */
@@ -46,6 +56,8 @@ export interface Performed<O> {
   readonly did: readonly Action[];
   /** What something changed in the last write on its way, as `changeOf` says it. */
   readonly changed?: string | undefined;
+  /** Nobody knows whether it was done, and what comes next says so. */
+  readonly isUnknown?: true;
   /** Besides the event of the decision, or in its stead. */
   readonly event?: DecisionEvent;
   /**

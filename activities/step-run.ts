@@ -12,6 +12,7 @@ import {
   type StepReport,
 } from '../src/contract/decision.ts';
 import { ATTEMPT_MAX_MS } from '../src/contract/run.ts';
+import { mergedUnknown, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import type { KnownObservation } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';
@@ -50,13 +51,20 @@ interface Decided<O, S extends Step, L extends Observe> {
 export class StepRun<O, S extends Step, L extends Observe> {
   readonly #reconciler: Reconciler<O, S, L>;
   readonly #context: AttemptContext<O>;
-  #unknownUntilMs: number | undefined;
+  /** Of which the run does not know. */
+  #unknown: readonly UnknownAttempt[];
+  #isUnknown = false;
   #isPastKnown = false;
 
   constructor(reconciler: Reconciler<O, S, L>, context: AttemptContext<O>) {
     this.#reconciler = reconciler;
     this.#context = context;
-    this.#unknownUntilMs = context.unknownUntilMs;
+    this.#unknown = context.unknownHere ?? [];
+  }
+
+  /** Attempts whose outcome is not known, and of which the run does not know. */
+  get unknown(): readonly UnknownAttempt[] {
+    return this.#unknown;
   }
 
   /**
@@ -74,7 +82,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
         this.#askWhatMayArrive(seen.observation);
         const decided = await this.#decide(seen);
         const { decision } = decided;
-        if (!isStep(decision) || decision.do !== name) return this.#endWith(decided, []);
+        if (!isStep(decision) || decision.do !== name || this.#isOtherData(decision))
+          return this.#endWith(decided, []);
         const { observation } = decided.known;
         const confirmed = await this.#confirmed(decision, decided.known);
         if (confirmed === observation)
@@ -100,9 +109,14 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const { isFirst, begunAnew, now } = this.#context;
     if (this.#isPastKnown || isFirst?.() !== true) return;
     this.#isPastKnown = true;
-    if (this.#reconciler.controller.mayStillArrive?.(observation) === true)
-      this.#unknownUntilMs ??= now() + (this.#reconciler.controller.attemptMaxMs ?? ATTEMPT_MAX_MS);
-    else begunAnew?.();
+    const { mayStillArrive, attemptMaxMs = ATTEMPT_MAX_MS } = this.#reconciler.controller;
+    const step = mayStillArrive?.(observation);
+    if (step === undefined) begunAnew?.();
+    else {
+      const begunMs = now();
+      const unknown = { step, begunMs, untilMs: begunMs + attemptMaxMs, isEndUnseen: true } as const;
+      this.#unknown = [...this.#unknown, unknown];
+    }
   }
 
   /** Observes what the decision asks for until it is a step or a rest. */
@@ -113,12 +127,19 @@ export class StepRun<O, S extends Step, L extends Observe> {
       const decision = controller.decide(known.observation, this.#context.now(), {
         isLive: known.source === 'live',
         isNamespacePaused: (await this.#context.isNamespacePaused?.()) ?? false,
-        unknownUntilMs: this.#unknownUntilMs,
+        unknown: [...(this.#context.unknown ?? []), ...this.#unknown],
+        ...(this.#context.asking && { asking: this.#context.asking }),
       });
       if (!isObserve(decision)) return { known, decision };
       known = await this.#look(decision, known);
     }
     throw new Error(`no decision after ${LOOKS_MAX} observations; this is a bug in the controller`);
+  }
+
+  /** What was decided then is not what is to be done now: the run has to know what is. */
+  #isOtherData({ digest }: S): boolean {
+    const { asking } = this.#context;
+    return asking !== undefined && digest !== undefined && digest !== asking.digest;
   }
 
   async #look(asked: L, { observation, source }: KnownObservation<O>): Promise<KnownObservation<O>> {
@@ -136,12 +157,17 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const performed = await this.#carryOut(step, observation);
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
-    const { refusal, observation: after } = performed;
+    const { refusal, observation: after, isUnknown } = performed;
+    const unknown = isUnknown && this.#context.unknownNow?.();
+    if (unknown) {
+      this.#unknown = mergedUnknown(this.#unknown, [unknown]);
+      this.#isUnknown = true;
+    }
     const isOutdated = isStale(refusal) && performed.did.length > 0;
     if (mayObserve && isStale(refusal) && !isOutdated) throw refusal;
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.action] : performed.did;
     if (this.#context.superseded.aborted && did.length > 0)
-      return { ...{ did, next: ASKED_TO_END, known: undefined, events }, ...this.#unknown() };
+      return { ...{ did, next: ASKED_TO_END, known: undefined, events }, ...this.#learned() };
     let decided: Decided<O, S, L>;
     try {
       // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
@@ -151,7 +177,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
       if (did.length === 0) throw refusal ?? error;
       // The write is made: that it failed to look around afterwards must not hide it. Yet a Retry-After is kept.
       if (isOf(error, 'retry-after')) throw new PartlyDone(error, did, events);
-      return { ...{ did, next: lookAgain(error), known: undefined, events }, ...this.#unknown() };
+      return { ...{ did, next: lookAgain(error), known: undefined, events }, ...this.#learned() };
     }
     // What is there by then decides what comes next.
     if (isOutdated) return this.#endWith(decided, did, events);
@@ -213,11 +239,12 @@ export class StepRun<O, S extends Step, L extends Observe> {
     // Record the event of a rest now, and that of a step after the step is done.
     const ofRest = isRest(decision) && decision.event !== undefined ? [decision.event] : [];
     const next = nextInHistory(decision, this.#reconciler.controller.steps);
-    return { ...{ did, next, known, events: [...events, ...ofRest] }, ...this.#unknown() };
+    return { ...{ did, next, known, events: [...events, ...ofRest] }, ...this.#learned() };
   }
 
-  #unknown(): Pick<StepReport, 'unknownUntilMs'> {
-    return this.#unknownUntilMs === undefined ? {} : { unknownUntilMs: this.#unknownUntilMs };
+  #learned(): Pick<StepReport, 'unknown' | 'isUnknown'> {
+    if (this.#unknown.length === 0) return {};
+    return { unknown: this.#unknown, ...(this.#isUnknown && { isUnknown: true }) };
   }
 
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */

@@ -58,9 +58,31 @@ function pureOf(its: AnyDefinition, member: string, onRead: () => void): Decides
       throw new Violation(
         `${what} answers the same facts with ${canonicalText(one)}, and then with ${canonicalText(other)}: it keeps something in a variable`,
       );
-    if (member === 'decide') checkUsable(one, facts, its);
+    if (member === 'decide') {
+      checkUsable(one, facts, its);
+      checkData(one, () => withoutChance(what, () => decide?.call(its, given(later(facts), onRead), next)));
+    }
     return one;
   };
+}
+
+/** A moment later, each attempt of a durable step would be given other data than its decision before, and none would begin. */
+function checkData(one: unknown, askLater: () => unknown): void {
+  const outcome = one as Decision;
+  if (outcome.is !== 'step' || outcome.data === undefined) return;
+  const then = askLater() as Decision;
+  if (
+    then.is === 'step' &&
+    then.step === outcome.step &&
+    canonicalText(then.data) !== canonicalText(outcome.data)
+  )
+    throw new Violation(
+      `decide hands over the time to ${outcome.step}, so that each attempt has other data: the step has now()`,
+    );
+}
+
+function later(facts: Facts): Facts {
+  return { ...facts, nowMs: Number(Reflect.get(facts, 'nowMs')) + 1 } as Facts;
 }
 
 /** What may not be changed, and says whether the time is asked for. */

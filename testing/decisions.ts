@@ -4,6 +4,7 @@ import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
 import { namedStep } from '../src/contract/decision.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
+import { unknownUntil, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
 import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
 import { liveResourceOf } from '../src/controllers/defined/view.ts';
@@ -46,6 +47,8 @@ export interface DecisionInputs {
   readonly owned?: readonly unknown[];
   /** What the resource refers to. Default: nothing. */
   readonly references?: readonly ReferencedObject[];
+  /** Attempts whose outcome is not known. Default: none. */
+  readonly unknown?: readonly UnknownAttempt[];
   /** Default: the defaults of its options. */
   readonly options?: object;
 }
@@ -94,14 +97,16 @@ export function decisions<D extends AnyDefinition>(controller: D): Decisions<Obs
 type Seen = DecisionInputs & { readonly observed: unknown };
 
 function factsOf(definition: AnyDefinition, given: GivenResource, seen: Seen) {
-  const { observed, nowMs = 0, owned = [], references = [] } = seen;
+  const { observed, nowMs = 0, owned = [], references = [], unknown = [] } = seen;
+  const unknownForMs = Math.max(unknownUntil(unknown) - nowMs, 0);
   const resource = liveResourceOf(definition, objectOf(definition, given));
   if (resource.invalid !== undefined && !given.isBeingDeleted)
     throw new Error(
       `${definition.name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
     );
   // The controller's own types say what of it.
-  return { resource, owned, references, observed, nowMs } as DecisionContext<never, never, unknown>;
+  const facts = { resource, owned, references, observed, nowMs, unknown, unknownForMs };
+  return facts as DecisionContext<never, never, unknown>;
 }
 
 /** As the API server would have it. */

@@ -2,10 +2,12 @@ import { definedReconciler } from '../activities/defined.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
 import type { PolicyRule, ResourceType } from '../src/contract/controller.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { Step } from '../src/contract/decision.ts';
 import { wrongAtEnd, type ExploredSubject } from './ends.ts';
 import { activityOf } from './explorer/attempt.ts';
 import type { SimulatedCluster } from './explorer/cluster.ts';
+import { datumOf } from './explorer/values.ts';
 import type { Move, World } from './explorer/world.ts';
 import { OUTSIDE_TYPE } from './outside.ts';
 import { unpermitted } from './permitted.ts';
@@ -13,7 +15,8 @@ import { DELETE, Stage, typeNamed } from './stage.ts';
 
 /** The controller in the scenario. */
 export function worldOf(subject: ExploredSubject): World {
-  const { definition, scenario, fake } = subject;
+  const { scenario, fake } = subject;
+  const definition: AnyDefinition = { ...subject.definition, digestOfData: datumOf };
   const controller = definedController(definition);
   const stage = new Stage(controller, subject);
   return {

@@ -46,6 +46,8 @@ export interface TimeLimit {
 /** Work that was dropped because of a change. */
 export interface Interrupted {
   readonly result: 'changed';
+  /** It has ended: it had no attempt in progress, or that has ended without a result. Else it was dropped. */
+  readonly isOver: boolean;
 }
 
 export function listenForChanges(): SignalledChanges {
@@ -60,7 +62,7 @@ export function listenForChanges(): SignalledChanges {
   const interruption = (handled: number) => async () => {
     await condition(() => lastSeen > handled);
     await sleep(GRACE_MS, { summary: GRACE_TIMER });
-    return { result: 'changed' } as const;
+    return true as const;
   };
   return {
     get count() {
@@ -85,7 +87,7 @@ export function listenForChanges(): SignalledChanges {
  * @param untilDropped how long it then has
  */
 async function unless<T>(
-  interruption: () => Promise<Interrupted>,
+  interruption: () => Promise<true>,
   work: () => Promise<T>,
   untilDropped: (isOver: () => boolean) => Promise<unknown>,
 ): Promise<T | Interrupted> {
@@ -102,7 +104,7 @@ async function unless<T>(
     await untilDropped(isOver);
   }
   if (its.end !== undefined && 'value' in its.end) return its.end.value;
-  if (interrupted !== undefined) return interrupted;
+  if (interrupted !== undefined) return { result: 'changed', isOver: isOver() };
   throw its.end?.error;
 }
 

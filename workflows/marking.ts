@@ -5,8 +5,8 @@ import { SEARCH_ATTRIBUTES, type RunState } from '../src/contract/search-attribu
 const STATE = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD);
 
 /**
- * Lets the run be found among the open ones for as long as it waits for a person. It costs events, which is why no other
- * state is shown like that.
+ * Lets the run be found among the open ones for as long as it waits for a person, or in a backoff of its own. It costs events, which is
+ * why no other state is shown like that.
  */
 export async function markedAs(state: RunState, waiting: () => Promise<void>): Promise<void> {
   upsertSearchAttributes([{ key: STATE, value: state }]);

@@ -9,6 +9,7 @@ import {
   setCurrentDetails,
   sleep,
   TemporalFailure,
+  TimeoutFailure,
   workflowInfo,
   type ActivityOptions,
   type LocalActivityOptions,
@@ -31,12 +32,19 @@ import {
   type StepReport,
   waitFor,
 } from '../src/contract/decision.ts';
-import { FAILURE, RETRY_AFTER_MAX_MS, type RetryAfterDetails } from '../src/contract/failures.ts';
-import { ATTEMPT_MAX_MS, type RunInput, type StepInput } from '../src/contract/run.ts';
-import { AWAITING_APPROVAL, PAUSED, STALLED } from '../src/contract/search-attributes.ts';
-import { recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
+import {
+  FAILURE,
+  RETRY_AFTER_MAX_MS,
+  type FailureDetails,
+  type RetryAfterDetails,
+} from '../src/contract/failures.ts';
+import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import { ATTEMPT_MAX_MS, type Heartbeat, type RunInput, type StepInput } from '../src/contract/run.ts';
+import { AWAITING_APPROVAL, PAUSED, RETRYING, STALLED } from '../src/contract/search-attributes.ts';
+import { backoffTimer, recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
 import { unreachable } from '../src/contract/unreachable.ts';
-import { listenForChanges, type SignalledChanges } from './changes.ts';
+import { Attempts } from './attempts.ts';
+import { listenForChanges, type Interrupted, type SignalledChanges } from './changes.ts';
 import { markedAs } from './marking.ts';
 import { asSummary } from '../src/contract/text.ts';
 
@@ -45,6 +53,8 @@ import { asSummary } from '../src/contract/text.ts';
  * converges within one once a fault is over.
  */
 const RETRY: RetryPolicy = { initialInterval: '500ms', backoffCoefficient: 2, maximumInterval: '30s' };
+/** Whether such an attempt still goes on, nobody knows: what comes next is decided first. */
+const UNSEEN_ENDS = ['TemporalTimeout:Heartbeat', 'TemporalTimeout:StartToClose'];
 /**
  * A worker that was killed or frozen is noticed so soon. The polls of a frozen one go on taking tasks until the server closes
  * its connection: each costs a run so much.
@@ -87,8 +97,12 @@ type End = StepReport | Failed | RetryAfter | Interrupted;
 
 interface Failed {
   readonly failed: string;
-  /** The step itself has said that retrying does not help. */
+  /** The step itself has said that Temporal is not to try it again. */
   readonly isFinal: boolean;
+  /** Earlier attempts whose outcome is not known. */
+  readonly unknown: readonly UnknownAttempt[];
+  /** Nobody has seen the end of the attempt; `begunMs`: as its last heartbeat says it. */
+  readonly lost?: { readonly begunMs?: number | undefined };
 }
 
 /** The server said when to come back. */
@@ -97,11 +111,8 @@ interface RetryAfter {
   readonly because: string;
   /** What the step did before. */
   readonly did: readonly Action[];
-}
-
-/** A signal came while the step was in progress. */
-interface Interrupted {
-  readonly result: 'changed';
+  /** Earlier attempts whose outcome is not known. */
+  readonly unknown: readonly UnknownAttempt[];
 }
 
 const LOOK_AGAIN: Observe = { do: 'observe', because: 'the resource changed' };
@@ -117,15 +128,14 @@ class Reconcile {
   #seen = 0;
   /** How many results of steps have come. */
   #results = 0;
-  /** An attempt whose outcome nobody knows may take effect until then. */
-  #unknownUntilMs: number;
+  readonly #attempts: Attempts;
   /** The hold it is in, and how often it has looked in vain whether it still is. */
   #hold: { readonly why: string; looks: number } | undefined;
 
   constructor(run: RunInput) {
     this.#run = run;
     this.#did = run.did ?? [];
-    this.#unknownUntilMs = run.unknownUntilMs ?? 0;
+    this.#attempts = new Attempts(run);
   }
 
   async run(): Promise<string> {
@@ -148,17 +158,39 @@ class Reconcile {
       if (!('failed' in end)) return this.#after(step, end);
     }
     this.#localSteps = 0;
+    if ('isDurable' in step) this.#attempts.begin(step);
     const end = await this.#callDurably(step);
-    // The attempt goes on wherever it is, and its write may come late.
-    if (('result' in end || 'failed' in end) && 'isDurable' in step)
-      this.#mayTakeEffectUntil(Date.now() + attemptMaxOf(step));
+    if ('isDurable' in step) this.#account(step, end);
+    if ('digest' in step && 'failed' in end && end.isFinal) return this.#backOff(step, end);
     return this.#after(step, end);
+  }
+
+  /** The attempt goes on wherever it is, and its write may come late. */
+  #account(step: Step, end: End): void {
+    if ('failed' in end) {
+      this.#attempts.learn(end.unknown);
+      // One whose result is known is not retried by Temporal.
+      if (!('digest' in step && end.isFinal))
+        this.#attempts.lost(step, { isSeen: end.lost === undefined, ...end.lost });
+    } else if ('retryAfterMs' in end) this.#attempts.putOff(end.unknown);
+    else if ('result' in end) this.#attempts.lost(step, { isSeen: end.isOver });
+  }
+
+  /** Where the result of an attempt is known, the backoff is the run's own: so nothing is in doubt when a change ends it. */
+  async #backOff(step: Step, { failed }: Failed): Promise<NextInHistory> {
+    const ms = this.#attempts.refused();
+    setCurrentDetails(this.#details(`**Waiting** ${ms / 1000} s to try ${step.do} again: ${failed}`));
+    const timer = { ms, summary: asSummary(backoffTimer(step.do)) };
+    await markedAs(RETRYING, () => this.#changes.afterAtMost(this.#seen, timer));
+    return this.#isNews() ? LOOK_AGAIN : step;
   }
 
   /** What comes after a step; a signal that it has not seen calls for another look. */
   async #after(step: Step | Observe, end: End): Promise<NextInHistory> {
     if ('failed' in end && end.isFinal)
       return stalled({ reason: 'StepFailed', message: end.failed, advice: [] });
+    if ('failed' in end && end.lost !== undefined && 'digest' in step)
+      return { do: 'observe', because: `an attempt of ${step.do} was lost: ${end.failed}` };
     if ('failed' in end) return waitFor(`the next attempt of ${step.do}: ${end.failed}`, GIVEN_UP_MS);
     if ('retryAfterMs' in end) return this.#waitUnshortened(end);
     if (!('result' in end)) {
@@ -170,13 +202,11 @@ class Reconcile {
     return LOOK_AGAIN;
   }
 
-  #mayTakeEffectUntil(ms: number): void {
-    this.#unknownUntilMs = Math.max(this.#unknownUntilMs, ms);
-  }
-
-  #note({ do: step }: Step | Observe, { did, refusal, unknownUntilMs = 0 }: StepReport): void {
+  #note(called: Step | Observe, report: StepReport): void {
+    const { do: step } = called;
+    const { did, refusal } = report;
     this.#results += 1;
-    this.#mayTakeEffectUntil(unknownUntilMs);
+    this.#attempts.reported(called, report);
     this.#did = addedUp([...this.#did, ...did]);
     if (refusal !== undefined) this.#refused = { step, ...refusal };
     else if (this.#refused?.step === step && did.length > 0) this.#refused = undefined;
@@ -238,7 +268,7 @@ class Reconcile {
     return !isSlow && writes <= LOCAL_WRITES_MAX && this.#localSteps < LOCAL_STEPS_MAX;
   }
 
-  #tryLocally(step: Step | Observe): Promise<StepReport | Failed | RetryAfter> {
+  #tryLocally(step: Step | Observe): Promise<Exclude<End, Interrupted>> {
     this.#localSteps += 1;
     const options = { ...LOCAL, summary: summaryOf(step) };
     return endOf(named(step, proxyLocalActivities<Activities>(options))(this.#input(step)));
@@ -249,7 +279,11 @@ class Reconcile {
     const options: ActivityOptions = {
       startToCloseTimeout: attemptMaxOf(step),
       heartbeatTimeout: HEARTBEAT_TIMEOUT,
-      retry: 'retry' in step ? { ...RETRY, ...step.retry } : RETRY,
+      retry: {
+        ...RETRY,
+        ...('retry' in step && step.retry),
+        ...('digest' in step && { nonRetryableErrorTypes: UNSEEN_ENDS }),
+      },
       summary: summaryOf(step),
       // What it did counts, although a change has made it obsolete.
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -264,11 +298,9 @@ class Reconcile {
     const { ref, cluster } = this.#run;
     const refusal = this.#refused;
     const counts = { changes: this.#seen, results: this.#results };
-    const unknownUntilMs = this.#unknownUntilMs;
-    const isUnknown = unknownUntilMs > Date.now();
     return {
       ...{ ref, ...(cluster && { cluster }), ...counts },
-      ...(isUnknown && { unknownUntilMs }),
+      ...this.#attempts.inputFor(step, this.#results === 0),
       ...(refusal && { refusal }),
       ...('onChange' in step && { onChange: step.onChange }),
     };
@@ -301,8 +333,7 @@ class Reconcile {
     const { ref, cluster, reason, observesOutside } = this.#run;
     const first: Observe = { do: 'observe', because: 'the run continued as new with an empty history' };
     return continueAsNew<(input: RunInput) => Promise<string>>({
-      ...{ ref, reason, first, did: this.#did },
-      ...(this.#unknownUntilMs > 0 && { unknownUntilMs: this.#unknownUntilMs }),
+      ...{ ref, reason, first, did: this.#did, ...this.#attempts.forNextRun },
       ...(cluster && { cluster }),
       ...(observesOutside && { observesOutside }),
     });
@@ -334,7 +365,7 @@ function summaryOf(step: Step | Observe): string {
  * A local activity's failure comes wrapped in an ActivityFailure the first time, and bare when the run is
  * replayed from its marker: both must lead to the same commands.
  */
-async function endOf(step: Promise<StepReport>): Promise<StepReport | Failed | RetryAfter> {
+async function endOf(step: Promise<StepReport>): Promise<Exclude<End, Interrupted>> {
   try {
     return await step;
   } catch (error) {
@@ -342,10 +373,19 @@ async function endOf(step: Promise<StepReport>): Promise<StepReport | Failed | R
     const cause = error instanceof ActivityFailure ? (error.cause ?? error) : error;
     if (cause instanceof ApplicationFailure && cause.type === FAILURE.retryAfter) {
       // What edge.ts put there; Temporal's types do not know.
-      const [retryAfterMs = 0, did = []] = (cause.details ?? []) as unknown as RetryAfterDetails;
-      return { because: cause.message, retryAfterMs, did };
+      const [retryAfterMs = 0, did = [], unknown = []] = (cause.details ??
+        []) as unknown as RetryAfterDetails;
+      return { because: cause.message, retryAfterMs, did, unknown };
     }
     const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable === true;
-    return { failed: cause.message, isFinal };
+    const [, unknown = []] = (isFinal ? (cause.details ?? []) : []) as unknown as FailureDetails;
+    const lost = cause instanceof TimeoutFailure ? { lost: begunIn(cause.lastHeartbeatDetails) } : {};
+    return { failed: cause.message, isFinal, unknown, ...lost };
   }
+}
+
+/** An attempt of an older version says only what it did. */
+function begunIn(heartbeat: unknown): NonNullable<Failed['lost']> {
+  const { begunMs } = (heartbeat ?? {}) as Partial<Heartbeat>;
+  return begunMs === undefined ? {} : { begunMs };
 }

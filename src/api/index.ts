@@ -68,4 +68,5 @@ export type {
 export type { Logger, LogMethod } from '../contract/logger.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
 export { truncate } from '../contract/text.ts';
+export type { UnknownAttempt } from '../contract/unknown-attempt.ts';
 export type { Ignored } from '../contract/words.ts';

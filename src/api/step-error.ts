@@ -3,9 +3,10 @@ import type { Advice } from '../contract/cause.ts';
 /**
  * Why an outside system did not do what a step or `observe` asked for.
  *
- * - `refused`: it stays so until somebody changes something. Tried again after 5 to 45 s.
+ * - `refused`: it stays so until somebody changes something. A durable step is tried again after 5 s to 5 min, `observe` and other steps
+ *   after 5 to 45 s; each at once where the resource changes.
  * - `access-denied`: a credential or a right is missing. Likewise.
- * - `unavailable`: nobody knows whether it was done. Tried again after 0.5 to 30 s.
+ * - `unavailable`: nobody knows whether it was done. Tried again after 0.5 to 30 s, with the same `idempotencyKey`.
  * - `never`: it will not work as long as the resource is as it is. Not tried again until the resource, or what it owns or refers to,
  *   changes: `Stalled` is `True`, with the reason `PermanentFailure`.
  * - `retry-after`: the system says when to come back. Fewer than 1 s count as 1 s, more than 5 min as 5 min.

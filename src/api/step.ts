@@ -2,6 +2,7 @@ import type { ReferencedObject } from '../contract/controller.ts';
 import type { Deletion } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
+import type { UnknownAttempt } from '../contract/unknown-attempt.ts';
 import type { Kube, KubeReader } from './kube.ts';
 
 /**
@@ -24,6 +25,13 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown> {
   readonly nowMs: number;
   /** As the operator has them. */
   readonly options: Options;
+  /**
+   * Attempts of durable steps of which nobody knows whether they took effect, and that may still do so. The library waits for them before
+   * Ready, and before the finalizer goes. Always empty where the watcher decides.
+   */
+  readonly unknown: readonly UnknownAttempt[];
+  /** For how long one of them may take effect yet, in milliseconds; 0: there is none. */
+  readonly unknownForMs: number;
 }
 
 /**
@@ -39,6 +47,8 @@ export interface ObserveContext<R, Clients = unknown, Options = unknown> {
   readonly options: Options;
   /** Reads the cluster. */
   readonly kube: KubeReader;
+  /** As `decide` is given it: what reads of an outside system that lag may not show yet. */
+  readonly unknown: readonly UnknownAttempt[];
   /** Writes to the log of the operator. A plan and the testing kit leave that out. */
   readonly log: Logger;
   /** Aborted once the time of the step is over, or a change of the resource calls for another decision. Hand it to whatever you call. */
@@ -55,7 +65,12 @@ export interface StepContext<R, Owned, Observed, Clients = unknown, Options = un
   readonly observed: Observed;
   /** Reads and writes the cluster. */
   readonly kube: Kube;
-  /** The same for all attempts of one execution of the step; another for the next execution. */
+  /** Milliseconds since the epoch. What `decide` hands over must not contain the time: it would differ from attempt to attempt. */
+  readonly now: () => number;
+  /**
+   * For an outside system that does the same only once. It is new after each attempt whose result is known, such as a refusal, and for
+   * other `data`; else the same, over attempts, changes and workers. What a terminated workflow knew of it is lost.
+   */
   readonly idempotencyKey: string;
   /**
    * Says what is done when more writes follow: if one of them fails, or a change ends the attempt, the history has this instead of what
@@ -98,6 +113,11 @@ export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Opt
    * work, and wait for it in `decide`. Default: ten seconds.
    */
   readonly timeout?: string;
+  /**
+   * Temporal knows of each attempt from the start. Default: of external steps, of those with a `timeout`, and of those of a controller with
+   * a `finalizer` that may leave something; others are tried once within the workflow task first, which is faster.
+   */
+  readonly durable?: boolean;
   /**
    * How soon it is tried again when a system cannot be reached: after `first`, then twice as long each time, at most `longest`. What is
    * refused has its own pace. Each from `1ms` to `24d`. Default: `{ first: '500ms', longest: '30s' }`.

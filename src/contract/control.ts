@@ -1,4 +1,5 @@
 import type { KubernetesObject } from './object.ts';
+import type { UnknownAttempt } from './unknown-attempt.ts';
 
 /*
  * What people ask of any resource by annotations, whichever controller it belongs to.
@@ -88,6 +89,9 @@ export interface Circumstances {
   readonly isLive: boolean;
   /** Whether {@link PAUSED_ANNOTATION} is on the Namespace. */
   readonly isNamespacePaused: boolean;
-  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Absent: there is none. */
-  readonly unknownUntilMs?: number | undefined;
+  /** Attempts whose outcome is not known. Absent: there is none. */
+  readonly unknown?: readonly UnknownAttempt[];
+  /** The attempt that asks, where it is one of a step whose data has a digest. */
+  readonly asking?:
+    { readonly step: string; readonly digest: string; readonly otherData: number } | undefined;
 }

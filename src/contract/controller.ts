@@ -164,10 +164,10 @@ export interface Controller<
    */
   inputs?(observation: Observation): readonly string[];
   /**
-   * Whether an attempt of a durable step of an earlier run may still take effect, as far as this shows. Asked at the
-   * beginning of a run. Default: never.
+   * The durable step of an earlier run that may still take effect, as far as this shows; undefined: there is none. Asked at the
+   * beginning of a run. Default: there never is.
    */
-  mayStillArrive?(observation: Observation): boolean;
+  mayStillArrive?(observation: Observation): string | undefined;
   /** Its observations ask an outside system, which may take its time. Default: they do not. */
   readonly observesOutside?: true;
   /** How long an attempt of the longest of its steps may take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */

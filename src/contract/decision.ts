@@ -1,6 +1,7 @@
 import { causeIn, inOneLine, type Cause } from './cause.ts';
 import type { ResourceRef } from './resource.ts';
 import { waitingFor } from './sentences.ts';
+import type { UnknownAttempt } from './unknown-attempt.ts';
 
 /** What people read in `kubectl events`. */
 export interface DecisionEvent {
@@ -40,6 +41,8 @@ export interface Step extends WithEvent {
   readonly writes?: number;
   /** Temporal knows of each attempt: it is never tried within the workflow task first. */
   readonly isDurable?: true;
+  /** Of the data that its decision hands over. The run then gives each attempt its key, and knows whose outcome is unknown. */
+  readonly digest?: string;
   /** How long an attempt may take, and take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */
   readonly attemptMaxMs?: number;
   /** How soon Temporal tries it again, in milliseconds. Default: RETRY of workflows/reconcile.ts. */
@@ -172,8 +175,10 @@ export interface StepReport {
   readonly next: NextInHistory;
   /** The step was refused, and something else comes first, such as to report that. */
   readonly refusal?: Refusal;
-  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. */
-  readonly unknownUntilMs?: number;
+  /** Attempts whose outcome is not known, and of which the run does not know yet. */
+  readonly unknown?: readonly UnknownAttempt[];
+  /** Such is this one: what it has done, if anything, is not all that it may have done. */
+  readonly isUnknown?: true;
 }
 
 export function isRest(decision: NextStep): decision is Rest {
@@ -267,11 +272,12 @@ export function nextInHistory(
 
 /** What of a step the workflow needs. */
 function travelling(step: Partial<Step>): Partial<Step> {
-  const { isStep, writes, isDurable, attemptMaxMs, retry, onChange } = step;
+  const { isStep, writes, isDurable, digest, attemptMaxMs, retry, onChange } = step;
   return {
     ...(isStep && { isStep }),
     ...(writes !== undefined && { writes }),
     ...(isDurable && { isDurable }),
+    ...(digest !== undefined && { digest }),
     ...(attemptMaxMs !== undefined && { attemptMaxMs }),
     ...(retry && { retry }),
     ...(onChange && { onChange }),

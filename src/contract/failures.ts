@@ -1,5 +1,6 @@
 import type { Cause } from './cause.ts';
 import type { Action } from './decision.ts';
+import type { UnknownAttempt } from './unknown-attempt.ts';
 
 /**
  * The `type` of the ApplicationFailures that activities throw: the words by which the Temporal UI and
@@ -39,5 +40,12 @@ export interface CauseInFailure extends Omit<Cause, 'message'> {
 /** No Retry-After counts for longer: the header may say a day, or be a date that a wrong clock reads. */
 export const RETRY_AFTER_MAX_MS = 300_000;
 
-/** How long to wait, in milliseconds, and what the step did before. */
-export type RetryAfterDetails = readonly [retryAfterMs?: number, did?: readonly Action[]];
+/** How long to wait, in milliseconds, what the step did before, and which earlier attempts have no known outcome. */
+export type RetryAfterDetails = readonly [
+  retryAfterMs?: number,
+  did?: readonly Action[],
+  unknown?: readonly UnknownAttempt[],
+];
+
+/** Of an attempt whose result is known, although it has failed: its cause, and which earlier attempts have no known outcome. */
+export type FailureDetails = readonly [cause?: CauseInFailure, unknown?: readonly UnknownAttempt[]];

@@ -1,6 +1,7 @@
 import type { ClusterIdentity } from './cluster.ts';
 import type { Action, NextInHistory, Refusal } from './decision.ts';
 import type { ResourceRef } from './resource.ts';
+import type { UnknownAttempt } from './unknown-attempt.ts';
 
 /** The one signal a run knows. Its arguments are the reason, for people, and a {@link ChangeCertainty}; it never carries state. */
 export const CHANGED_SIGNAL = 'changed';
@@ -21,6 +22,13 @@ export const ATTEMPT_MAX_MS = 15_000;
 /** How often an attempt says that it goes on, and what it has done. Well under HEARTBEAT_TIMEOUT of workflows/reconcile.ts. */
 export const HEARTBEAT_EVERY_MS = 1_000;
 
+/** What a heartbeat of a durable attempt says, for the attempt or the run that comes after it. */
+export interface Heartbeat {
+  readonly did: readonly Action[];
+  /** When `run` was called, in milliseconds since the epoch. Absent: it was not yet. */
+  readonly begunMs?: number;
+}
+
 /** Where a run asks the attempt that is in progress in the same process to end. */
 export type AttemptSinks = Readonly<Record<'attempts', Record<'end', () => void>>>;
 
@@ -39,8 +47,19 @@ export interface RunInput {
   readonly observesOutside?: true;
   /** What earlier runs of the same story did, where a long history was left behind. */
   readonly did?: readonly Action[];
-  /** As {@link StepInput} has it, likewise. */
-  readonly unknownUntilMs?: number;
+  /** Attempts of these runs whose outcome is not known. Absent: the run is the first one of its story, and has to find out. */
+  readonly unknown?: readonly UnknownAttempt[];
+  /** The last attempt of these runs, if its outcome is not known. */
+  readonly lastAttempt?: KeyedAttempt;
+}
+
+/** One execution of a step with one key. */
+export interface KeyedAttempt {
+  readonly step: string;
+  /** Of the data that its decision hands over. */
+  readonly digest: string;
+  /** New after each known result, and for another step or other data; else the same. */
+  readonly idempotencyKey: string;
 }
 
 /** What every step activity is given. */
@@ -55,8 +74,12 @@ export interface StepInput {
   readonly changes: number;
   /** How many results of steps the run had got by then: what was done since is yet to be reported to it. */
   readonly results: number;
-  /** An attempt whose outcome nobody knows may take effect until then; in milliseconds since the epoch. Absent: there is none. */
-  readonly unknownUntilMs?: number;
+  /** Earlier attempts whose outcome is not known. Absent: the run knows of none. */
+  readonly unknown?: readonly UnknownAttempt[];
+  /** Only of a step whose data has a digest. */
+  readonly attempt?: KeyedAttempt;
+  /** How often in a row an attempt of the step has found other data than its decision before. Absent: never. */
+  readonly otherData?: number;
   /** Of the step that was refused last, until it succeeds: a process that takes over would not know of it. */
   readonly refusal?: Refusal;
   /** As {@link Step} has it. */

@@ -18,7 +18,10 @@ export const STALLED = 'Stalled';
 /** A person has to let the run go on: the conditions have the same names. */
 export { AWAITING_APPROVAL, PAUSED };
 
-export type RunState = typeof STALLED | typeof PAUSED | typeof AWAITING_APPROVAL;
+/** The last attempt of a durable step has failed, and the run waits for the next one. */
+export const RETRYING = 'Retrying';
+
+export type RunState = typeof STALLED | typeof RETRYING | typeof PAUSED | typeof AWAITING_APPROVAL;
 
 /** Of a list filter: the runs of a cluster, with those of which nobody knows whose they are. */
 export function isOfCluster(cluster: ClusterIdentity): string {

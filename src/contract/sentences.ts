@@ -17,6 +17,11 @@ export function recheckTimer(reason: string): string {
   return RECHECK + reason;
 }
 
+/** Of the timer between two attempts whose results are known; any change ends it. */
+export function backoffTimer(step: string): string {
+  return `backoff: the next attempt of ${step}`;
+}
+
 /** Of a timer that no signal shortens. */
 export const RETRY_AFTER_TIMER = 'Retry-After, as the server asked';
 

@@ -8,7 +8,8 @@ import {
   type RunFilter,
   type RunReader,
 } from './run-reader.ts';
-import { lastNextOf } from './timeline.ts';
+import { RETRYING } from '../contract/search-attributes.ts';
+import { failedStepIn, lastNextOf } from './timeline.ts';
 
 /** An open run, and why it waits or fails. */
 export interface OpenRunReport {
@@ -54,6 +55,9 @@ async function readOpenRun(reader: RunReader, listed: ListedRun): Promise<OpenRu
 async function waiting(reader: RunReader, run: OpenRunReport['run']): Promise<OpenRunReport | undefined> {
   const timeline = await reader.endOfTimeline(run);
   if (timeline.end !== undefined) return undefined;
+  const { failure } = failedStepIn(timeline) ?? {};
+  if (failure !== undefined && run.runState === RETRYING)
+    return { run, because: failure.cause?.message ?? failure.message, cause: failure.cause };
   const { because = '', cause } = lastNextOf(timeline) ?? {};
   return { run, because: cause?.message ?? because, cause };
 }

@@ -9,6 +9,7 @@ import {
   PAUSED,
   SEARCH_ATTRIBUTES,
   STALLED,
+  RETRYING,
   type RunState,
 } from '../contract/search-attributes.ts';
 import { lacksSearchAttributes, unlessNotFound } from './grpc-status.ts';
@@ -243,7 +244,7 @@ function ourRunIn(info: IWorkflowExecutionInfo): ListedRun | undefined {
   return workflowIdFor(ref) === info.execution?.workflowId ? { ref, ...listed(info) } : undefined;
 }
 
-const RUN_STATES = [STALLED, PAUSED, AWAITING_APPROVAL] as const;
+const RUN_STATES = [STALLED, RETRYING, PAUSED, AWAITING_APPROVAL] as const;
 
 function listed({ execution, status, startTime, closeTime, searchAttributes }: IWorkflowExecutionInfo) {
   const attributes = searchAttributes?.indexedFields ?? {};

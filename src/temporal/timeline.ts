@@ -143,6 +143,12 @@ export function isCutOff(failure: StepFailure | undefined): boolean {
 /** The type of a failure of an attempt that did not come to its end in time, or whose worker is gone. */
 export const TIMEOUT = 'Timeout';
 
+/** The last step, where its last attempt has failed and the run itself tries again. */
+export function failedStepIn(timeline: RunTimeline | undefined): StepEntry | undefined {
+  const last = timeline?.entries.findLast((entry) => entry.kind === 'step');
+  return last?.kind === 'step' && last.end.how === 'failed' ? last : undefined;
+}
+
 /** What the last completed step said comes next. */
 export function lastNextOf(timeline: RunTimeline | undefined): TimelineNextStep | undefined {
   const last = timeline?.entries.findLast((entry) => entry.kind === 'step' && entry.end.how === 'done');

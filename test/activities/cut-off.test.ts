@@ -40,7 +40,7 @@ describe('a step of an author', () => {
       decide: (_, next) => next.do.greet('nobody is greeted'),
     });
     const step = { do: 'greet', because: 'nobody is greeted', data: undefined };
-    const facts = { resource: undefined, owned: [], references: [], observed: undefined };
+    const facts = { resource: undefined, owned: [], references: [], observed: undefined, unknown: [] };
     const kubeFor = () => ({}) as Kube;
     const performed = await doStep({
       ...{ definition, step, facts, context, kubeFor },

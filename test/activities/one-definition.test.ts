@@ -128,7 +128,7 @@ describe('a finalizer', () => {
 
   it('is put on before the first step', async () => {
     const world = aTask('two');
-    expect(await world.run()).toEqual(['addFinalizer', 'make', 'updateStatus']);
+    expect(await world.run()).toEqual(['addFinalizer', 'updateStatus', 'make', 'updateStatus']);
   });
 
   it('is put on before the first rest of what is there already', async () => {

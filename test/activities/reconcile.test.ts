@@ -136,10 +136,14 @@ describe('an attempt of an earlier run', () => {
   ) => {
     const { reconciler } = aShelf(MISSING);
     const decides = (shelf: Shelf, _nowMs: number, circumstances?: Circumstances) => {
-      asked.push(circumstances?.unknownUntilMs);
+      asked.push(circumstances?.unknown);
       return decide(shelf);
     };
-    const controller = { ...reconciler.controller, decide: decides, mayStillArrive: () => mayStillArrive };
+    const controller = {
+      ...reconciler.controller,
+      decide: decides,
+      mayStillArrive: () => (mayStillArrive ? 'addBook' : undefined),
+    };
     const context = {
       ref: REF,
       now: () => untilMs - 15_000,
@@ -154,16 +158,14 @@ describe('an attempt of an earlier run', () => {
   });
 
   it('may still take effect for so long: each decision of the first step, and the next step, are told', async () => {
-    expect(await runWith(true, { isFirst: () => true })).toMatchObject({
-      did: ADDED,
-      unknownUntilMs: untilMs,
-    });
-    expect(asked).toEqual([untilMs, untilMs]);
+    const unknown = [{ step: 'addBook', begunMs: 5_000, untilMs, isEndUnseen: true }];
+    expect(await runWith(true, { isFirst: () => true })).toMatchObject({ did: ADDED, unknown });
+    expect(asked).toEqual([unknown, unknown]);
   });
 
   it('is not looked for where none can be there, nor later in the run', async () => {
-    expect(await runWith(false, { isFirst: () => true })).not.toHaveProperty('unknownUntilMs');
-    expect(await runWith(true, { isFirst: () => false })).not.toHaveProperty('unknownUntilMs');
+    expect(await runWith(false, { isFirst: () => true })).not.toHaveProperty('unknown');
+    expect(await runWith(true, { isFirst: () => false })).not.toHaveProperty('unknown');
   });
 
   it('is not one of this run that began to write while this one observed', async () => {
@@ -173,7 +175,7 @@ describe('an attempt of an earlier run', () => {
       return await Promise.resolve(MISSING);
     };
     const run = runWith(true, { isFirst: () => !hasBegun }, { observe });
-    expect(await run).not.toHaveProperty('unknownUntilMs');
+    expect(await run).not.toHaveProperty('unknown');
   });
 
   it('is asked for once: what this step itself has created is no earlier attempt', async () => {
@@ -184,7 +186,10 @@ describe('an attempt of an earlier run', () => {
       return Promise.reject(failure('conflict', 'somebody was faster'));
     };
     const { reconciler } = aShelf(MISSING);
-    const controller = { ...reconciler.controller, mayStillArrive: (shelf: Shelf) => shelf.books > 0 };
+    const controller = {
+      ...reconciler.controller,
+      mayStillArrive: (shelf: Shelf) => (shelf.books > 0 ? 'addBook' : undefined),
+    };
     const context = {
       ...{ ref: REF, now: () => 0, isFirst: () => true },
       superseded: new AbortController().signal,
@@ -193,12 +198,13 @@ describe('an attempt of an earlier run', () => {
       { ...reconciler, controller, observe, perform },
       context,
     );
-    expect(await run.perform('addBook', undefined)).not.toHaveProperty('unknownUntilMs');
+    expect(await run.perform('addBook', undefined)).not.toHaveProperty('unknown');
   });
 
   it('of this run is told by the run', async () => {
-    expect(await runWith(true, { unknownUntilMs: 7 })).toMatchObject({ unknownUntilMs: 7 });
-    expect(asked).toEqual([7, 7]);
+    const unknown = [{ step: 'addBook', begunMs: 0, untilMs: 7 }];
+    expect(await runWith(true, { unknown })).not.toHaveProperty('unknown');
+    expect(asked).toEqual([unknown, unknown]);
   });
 });
 
@@ -392,9 +398,9 @@ describe('a decision', () => {
     await run(live(MISSING), () => Promise.resolve(true));
     await run(live(MISSING), () => Promise.resolve(false));
     expect(asked).toEqual([
-      { isLive: false, isNamespacePaused: false },
-      { isLive: true, isNamespacePaused: true },
-      { isLive: true, isNamespacePaused: false },
+      { isLive: false, isNamespacePaused: false, unknown: [] },
+      { isLive: true, isNamespacePaused: true, unknown: [] },
+      { isLive: true, isNamespacePaused: false, unknown: [] },
     ]);
   });
 });
@@ -652,10 +658,10 @@ describe('the activities of a controller', () => {
     const heartbeat = (details: unknown) => beats.push(details);
     const failing = theActivitiesOf({ reconciler: { ...reconciler, perform } });
     await expect(failing.attempt({ heartbeat })).rejects.toMatchObject({ type: 'Unavailable' });
-    expect(beats).toEqual([ADDED]);
+    expect(beats).toEqual([{ did: ADDED }]);
     const two = [{ ...ADDED[0], count: 2 }];
     await expect(failing.attempt({ heartbeat }, beats[0])).rejects.toMatchObject({ type: 'Unavailable' });
-    expect(beats[1]).toEqual(two);
+    expect(beats[1]).toEqual({ did: two });
     const inAnotherProcess = theActivitiesOf({ reconciler });
     expect(await inAnotherProcess.attempt({}, beats[1])).toMatchObject({ did: [{ ...ADDED[0], count: 3 }] });
   });
@@ -708,18 +714,21 @@ describe('the activities of a controller', () => {
   });
 
   it('know what a first step has found whose result got lost: nothing of an earlier run may arrive', async () => {
-    const untilMs = expect.any(Number);
+    const unknown = [{ step: 'addBook', isEndUnseen: true }];
     const asksOn = ({ reconciler }: ReturnType<typeof aShelf>) => {
-      const controller = { ...reconciler.controller, mayStillArrive: ({ books }: Shelf) => books > 0 };
+      const controller = {
+        ...reconciler.controller,
+        mayStillArrive: ({ books }: Shelf) => (books > 0 ? 'addBook' : undefined),
+      };
       return theActivitiesOf({ reconciler: { ...reconciler, controller } }).call;
     };
     const call = asksOn(aShelf({ ...MISSING, wanted: 2 }));
-    expect(await call('addBook')).not.toHaveProperty('unknownUntilMs');
-    expect(await call('observe', 1)).not.toHaveProperty('unknownUntilMs');
+    expect(await call('addBook')).not.toHaveProperty('unknown');
+    expect(await call('observe', 1)).not.toHaveProperty('unknown');
     const inAnotherProcess = asksOn(aShelf({ ...MISSING, books: 1, wanted: 2 }));
-    expect(await inAnotherProcess('observe')).toMatchObject({ unknownUntilMs: untilMs });
-    expect(await inAnotherProcess('observe')).toMatchObject({ unknownUntilMs: untilMs });
-    expect(await inAnotherProcess('observe', 0, 1)).not.toHaveProperty('unknownUntilMs');
+    expect(await inAnotherProcess('observe')).toMatchObject({ unknown });
+    expect(await inAnotherProcess('observe')).toMatchObject({ unknown });
+    expect(await inAnotherProcess('observe', 0, 1)).not.toHaveProperty('unknown');
   });
 
   it('record the Events of what was done', async () => {

@@ -6,6 +6,7 @@ import { PODS } from '../../src/api/kinds.ts';
 import type { Decision } from '../../src/api/next.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { nextInHistory } from '../../src/contract/decision.ts';
+import type { UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import { decideDefined } from '../../src/controllers/defined/decide.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
@@ -42,12 +43,22 @@ function viewOf(object: KubernetesObject, definition: AnyDefinition = bucket): D
   return view;
 }
 
+/** The name of the step; of a write of the status, the reason, too. */
+function nextAfterStatus(decision: ReturnType<typeof decideDefined>): string {
+  return decision.do === 'updateStatus' && 'because' in decision
+    ? `updateStatus: ${decision.because}`
+    : decision.do;
+}
+
 function decide(given: Given, definition = bucket) {
   const object = aBucket(given);
   const live: LiveReads = { observed: given.stored };
   const circumstances = {
     ...{ isLive: true, isNamespacePaused: false },
-    unknownUntilMs: NOW_MS + (given.unknownForMs ?? 0),
+    unknown:
+      given.unknownForMs === undefined
+        ? []
+        : [{ step: 'provision', begunMs: NOW_MS, untilMs: NOW_MS + given.unknownForMs }],
   };
   return decideDefined(definition, { view: viewOf(object), owned: [], live }, NOW_MS, circumstances);
 }
@@ -85,6 +96,46 @@ describe('a controller that decides', () => {
     });
   });
 
+  it.each([
+    ['says so', { external: false, durable: true }, {}, true],
+    ['may create what outlives its resource, which a finalizer keeps', { external: false }, {}, true],
+    ['writes to its resource alone', { external: false, reads: 'cache' }, { observe: undefined }, false],
+    ['has no finalizer', { external: false }, { finalizer: undefined }, false],
+  ] as const)('does a step that changes nothing outside durably where it %s', (_, its, more, isDurable) => {
+    const { steps } = bucket;
+    const changed = { ...bucket, ...more, steps: { ...steps, provision: { ...steps?.provision, ...its } } };
+    const decided = nextInHistory(decide(BEGUN, changed as unknown as typeof bucket));
+    expect('isDurable' in decided && 'digest' in decided).toBe(isDurable);
+  });
+
+  it('has one digest for the same data, whatever the order of its fields', () => {
+    const digestOf = (data: object) =>
+      decide(BEGUN, { ...bucket, decide: (_, next) => next.do.setVersioning('so', data as { to: boolean }) });
+    const [one, same, other] = [
+      { to: true, a: 1 },
+      { a: 1, to: true },
+      { to: false, a: 1 },
+    ].map(digestOf);
+    expect(one).toMatchObject({ digest: same && 'digest' in same ? same.digest : '' });
+    expect(other).not.toMatchObject({ digest: one && 'digest' in one ? one.digest : '' });
+  });
+
+  it('whose data differs each time it is decided on is a mistake of decide, which the status names', () => {
+    const seen = { view: viewOf(aBucket(BEGUN)), owned: [], live: {} };
+    const asked = (otherData: number) =>
+      decideDefined(bucket, seen, NOW_MS, {
+        ...{ isLive: true, isNamespacePaused: false },
+        asking: { step: 'provision', digest: 'other', otherData },
+      });
+    expect(asked(1)).toMatchObject({ do: 'provision' });
+    expect(asked(2)).toMatchObject({
+      do: 'updateStatus',
+      because: expect.stringContaining(
+        'hands over other data each time it decides on provision',
+      ) as unknown as string,
+    });
+  });
+
   it('gives an attempt of a step with a timeout five seconds more, and waits for the longest after a run that it knows nothing of', () => {
     const { steps } = bucket;
     const slow = {
@@ -107,6 +158,7 @@ describe('a controller that decides', () => {
     expect(nextInHistory(decide(BEGUN, changed as typeof bucket))).toEqual({
       ...{ do: 'provision', because: 'there is no bucket', isDurable: true, onChange: 'finish', writes: 1 },
       retry: { initialInterval: 2_000, maximumInterval: 300_000 },
+      digest: expect.any(String) as unknown as string,
     });
     const interrupted = { ...steps, provision: { ...steps?.provision, onChange: 'interrupt' } };
     expect(
@@ -267,18 +319,33 @@ describe('an attempt of an earlier run', () => {
     expect(begun.status).toMatchObject({
       conditions: [{ type: 'Ready', status: 'False' }, {}, {}, {}, EXTERNAL],
     });
-    expect(mayArrive(begun)).toBe(true);
+    expect(mayArrive(begun)).toBe('provision');
     const waiting = { ...begun, stored: THERE, unknownForMs: 4_000 };
     expect(decide(waiting)).toMatchObject({ do: 'wait', recheckMs: 4_000 });
     const ended = { ...begun, status: reported({ ...begun, stored: THERE }) };
-    expect(mayArrive(ended)).toBe(false);
+    expect(mayArrive(ended)).toBeUndefined();
+  });
+
+  it('whose end nobody has seen is not begun anew before its time is over', () => {
+    const unknown = (more: object) => [
+      { step: 'provision', begunMs: NOW_MS, untilMs: NOW_MS + 4_000, ...more } as UnknownAttempt,
+    ];
+    const decided = (attempts: readonly UnknownAttempt[]) => {
+      const seen = { view: viewOf(aBucket(begun)), owned: [], live: {} };
+      const circumstances = { isLive: true, isNamespacePaused: false, unknown: attempts };
+      return nextAfterStatus(decideDefined(bucket, seen, NOW_MS, circumstances));
+    };
+    expect(decided(unknown({ isEndUnseen: true }))).toMatch(/wait|updateStatus: .*may still be in progress/);
+    expect(decided(unknown({}))).toBe('provision');
+    expect(decided(unknown({ isEndUnseen: true, untilMs: NOW_MS }))).toBe('provision');
+    expect(decided(unknown({ isEndUnseen: true, step: 'remove' }))).toBe('provision');
   });
 
   it('is not waited for where none has begun: a new resource, an edit and a deletion', () => {
-    expect(mayArrive({})).toBe(false);
-    expect(mayArrive({ status: READY })).toBe(false);
-    expect(mayArrive(before)).toBe(false);
-    expect(mayArrive({ status: READY, metadata: DELETED })).toBe(false);
+    expect(mayArrive({})).toBeUndefined();
+    expect(mayArrive({ status: READY })).toBeUndefined();
+    expect(mayArrive(before)).toBeUndefined();
+    expect(mayArrive({ status: READY, metadata: DELETED })).toBeUndefined();
   });
 });
 const EXTERNAL = { type: 'ExternalStep', status: 'True', message: 'provision' };

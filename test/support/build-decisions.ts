@@ -35,8 +35,8 @@ export const INVALID = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULT
 
 /** @param unknownForMs how long yet a create may succeed whose outcome nobody knows */
 export function decide(fields: Partial<Observation>, unknownForMs = 0): BuildDecision {
-  const unknownUntilMs = NOW_MS + unknownForMs;
-  const circumstances = { isLive: true, isNamespacePaused: false, unknownUntilMs };
+  const unknown = [{ step: 'createJob', begunMs: NOW_MS, untilMs: NOW_MS + unknownForMs }];
+  const circumstances = { isLive: true, isNamespacePaused: false, unknown };
   return decideBuild(anObservation(fields), NOW_MS, circumstances);
 }
 

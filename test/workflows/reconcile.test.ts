@@ -160,7 +160,7 @@ describe('a step that is durable from the start', () => {
     await run.changes();
     await run.timeIsUp();
     await run.isCancelled();
-    expect(run.called?.input).toMatchObject({ unknownUntilMs: 906_000 });
+    expect(run.called?.input).toMatchObject({ unknown: [{ step: 'addPod', untilMs: 906_000 }] });
   });
 
   it('that is dropped may still take effect, which the steps after it are told for as long', async () => {
@@ -168,24 +168,25 @@ describe('a step that is durable from the start', () => {
     await run.changes();
     await run.timeIsUp();
     await run.isCancelled();
-    expect(run.called?.input).toMatchObject({ changes: 1, unknownUntilMs: 16_000 });
+    expect(run.called?.input).toMatchObject({ changes: 1, unknown: [{ untilMs: 16_000 }] });
   });
 
   it('that fails for good may still take effect, too', async () => {
     const [run] = await start(durable);
     await run.fails(failure('Odd'));
     await run.changes();
-    expect(run.called?.input).toMatchObject({ changes: 1, unknownUntilMs: 16_000 });
+    expect(run.called?.input).toMatchObject({ changes: 1, unknown: [{ untilMs: 16_000 }] });
   });
 
   it('whose earlier attempts may still take effect says so, and the run goes on with that', async () => {
+    const unknown = [{ step: 'addPod', begunMs: 0, untilMs: 7_000 }];
     const [run] = await start(durable);
-    await run.ends({ ...result(OBSERVE, POD), unknownUntilMs: 7_000 });
+    await run.ends({ ...result(OBSERVE, POD), unknown });
     await run.ends(result(OBSERVE, POD));
-    expect(run.called?.input).toMatchObject({ results: 2, unknownUntilMs: 7_000 });
+    expect(run.called?.input).toMatchObject({ results: 2, unknown });
     run.suggestToContinueAsNew();
     await run.ends(result(OBSERVE, POD));
-    expect(run.continuesAs).toMatchObject({ unknownUntilMs: 7_000 });
+    expect(run.continuesAs).toMatchObject({ unknown });
   });
 });
 
@@ -507,6 +508,7 @@ describe('a run with a long history', () => {
       reason: 'a test',
       first: { do: 'observe', because: 'the run continued as new with an empty history' },
       did: [POD],
+      unknown: [],
     });
   });
 });

@@ -1,5 +1,7 @@
 import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
+import { ATTEMPT_MAX_MS, type KeyedAttempt } from '../../src/contract/run.ts';
+import type { UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';
@@ -35,8 +37,11 @@ export interface Attempt {
   readonly isNamespacePaused?: true;
   /** No step of its run has ended yet. */
   readonly isFirst?: true;
-  /** A create whose outcome nobody knows may succeed until then, by the clock. */
-  readonly unknownUntilMs?: number;
+  /** Attempts whose outcome is not known: as its run has them, and those of which that does not know. */
+  readonly unknown?: readonly UnknownAttempt[];
+  readonly unknownHere?: readonly UnknownAttempt[];
+  /** Only of a step whose data has a digest. */
+  readonly keyed?: KeyedAttempt;
 }
 
 /** What the server said, or that nobody knows. */
@@ -52,7 +57,7 @@ export interface Received {
 export type Progress =
   | { readonly at: 'request'; readonly request: Request }
   | { readonly at: 'end'; readonly end: StepEnd<unknown>; readonly writes: number }
-  | { readonly at: 'failure'; readonly error: unknown; readonly writes: number };
+  | { readonly at: 'failure'; readonly error: unknown; readonly writes: number; readonly hasBegun: boolean };
 
 /** A controller's own code, whatever its types. */
 export type AnyReconciler = Reconciler<unknown, Step>;
@@ -118,11 +123,13 @@ export class Attempts {
   }
 
   #replay(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
-    const { step, known, watched, answers, clockMs, refusal, isFirst, unknownUntilMs, key, ...began } =
-      attempt;
+    const { step, known, watched, answers, clockMs, refusal, isFirst, keyed, key, ...began } = attempt;
+    const { unknown, unknownHere } = began;
+    const begunMs = START_MS + clockMs;
+    let hasBegun = false;
     return new Promise((resolve, reject) => {
       let isNamespacePaused = began.isNamespacePaused ?? false;
-      let nowMs = START_MS + clockMs;
+      let nowMs = begunMs;
       let asked = 0;
       let writes = 0;
       const request = <T>(options: Sent): Promise<T> => {
@@ -147,8 +154,17 @@ export class Attempts {
       const context = {
         ...{ ref, now: () => nowMs, refusal: refusal ?? undefined, isFirst: () => isFirst === true },
         ...(key !== undefined && { idempotencyKey: () => key }),
+        ...(keyed && {
+          idempotencyKey: () => keyed.idempotencyKey,
+          asking: { ...keyed, otherData: 0 },
+          unknownNow: () => (hasBegun ? unknownSince(keyed, begunMs) : undefined),
+        }),
+        begins: () => {
+          hasBegun = true;
+        },
         ...(watched !== undefined && { watched: () => valueOf(watched) }),
-        unknownUntilMs: unknownUntilMs === undefined ? undefined : START_MS + unknownUntilMs,
+        ...(unknown && { unknown }),
+        ...(unknownHere && { unknownHere }),
         isNamespacePaused: () => Promise.resolve(isNamespacePaused),
       };
       const given = { step, known: known === null ? undefined : valueOf(known) };
@@ -159,18 +175,24 @@ export class Attempts {
         },
         (error: unknown) => {
           if (error instanceof Violation) reject(error);
-          else resolve({ at: 'failure', error, writes });
+          else resolve({ at: 'failure', error, writes, hasBegun });
         },
       );
     });
   }
 }
 
+/** An attempt that began then. */
+export function unknownSince(keyed: Pick<UnknownAttempt, 'step'>, begunMs: number): UnknownAttempt {
+  return { ...keyed, begunMs, untilMs: begunMs + ATTEMPT_MAX_MS };
+}
+
 /** All that it depends on. */
 function keyOf({ uid }: ResourceRef, attempt: Attempt): string {
-  const { step, known, watched, answers, key, clockMs, refusal } = attempt;
-  const { isNamespacePaused, isFirst, unknownUntilMs } = attempt;
-  const began = [known, watched, key, clockMs, refusal, isNamespacePaused, isFirst, unknownUntilMs];
+  const { step, known, watched, answers, key, keyed, clockMs, refusal } = attempt;
+  const { isNamespacePaused, isFirst, unknown, unknownHere } = attempt;
+  const its = [key, keyed, isFirst, unknown, unknownHere];
+  const began = [known, watched, clockMs, refusal, isNamespacePaused, ...its];
   return JSON.stringify([uid, step, began, answers]);
 }
 

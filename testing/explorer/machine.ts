@@ -4,7 +4,7 @@ import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import type { ServerAnswer, Request } from './api-server.ts';
 import { Attempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
-import { SimulatedCluster, objectKey } from './cluster.ts';
+import { SimulatedCluster, START_MS, objectKey } from './cluster.ts';
 import { Dispatching, NEWS, type WorkflowRequest } from './dispatching.ts';
 import { Violation } from './explorer.ts';
 import { guarded } from './guarded.ts';
@@ -161,10 +161,12 @@ export class Machine {
   }
 
   /** Whether the wait ends because its time is over, and not because something changes. */
-  isAboutTime(state: WorldState, { unknownUntilMs }: SimulatedRun, rest: Wait | Held | Stalled): boolean {
+  isAboutTime(state: WorldState, { unknown }: SimulatedRun, rest: Wait | Held | Stalled): boolean {
     if (rest.do === 'held') return false;
     // The library's own wait, until no attempt may take effect any more.
-    if (this.world.outside !== undefined) return rest.recheckMs === unknownUntilMs - state.clockMs;
+    const nowMs = START_MS + state.clockMs;
+    if (this.world.outside !== undefined)
+      return unknown.some(({ untilMs }) => untilMs - nowMs === rest.recheckMs);
     return this.world.isAboutTime?.(rest, this.clusterOf(state)) ?? false;
   }
 
@@ -173,7 +175,7 @@ export class Machine {
     const run = state.runs[uid];
     if (run?.attempt == null || state.ghost !== null) return;
     // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
-    const { isDurable: _, asksToBe: __, isCurrent, ...attempt } = run.attempt;
+    const { isDurable: _, asksToBe: __, digest: ___, isCurrent, ...attempt } = run.attempt;
     state.ghost = { ref: run.ref, attempt, isCurrent };
     this.running.failed(state, run);
     await this.running.goOn(state, uid);

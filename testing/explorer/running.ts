@@ -8,11 +8,11 @@ import {
   type Stalled,
   type Wait,
 } from '../../src/contract/decision.ts';
-import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
+import { mergedUnknown, stillUnknown, type UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
-import { ApiError } from '../../src/kubernetes/errors.ts';
+import { ApiError, isOf } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
-import type { Attempts, Progress, Received } from './attempt.ts';
+import { unknownSince, type Attempts, type Progress, type Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, SimulatedRun, RunAttempt, WorldState } from './state.ts';
@@ -36,6 +36,8 @@ export interface RunRules {
   readonly rechecksWhileHeld: boolean;
   /** What became of an attempt that nobody waited for is noted as unknown. */
   readonly notesUnknown: boolean;
+  /** An attempt without a known result is repeated with the same idempotency key. */
+  readonly keepsKey: boolean;
 }
 
 export const RUN_RULES: RunRules = {
@@ -44,7 +46,10 @@ export const RUN_RULES: RunRules = {
   forgetsAtRest: true,
   rechecksWhileHeld: true,
   notesUnknown: true,
+  keepsKey: true,
 };
+
+type Called = Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe' | 'key' | 'digest'>;
 
 /** What runs are not, and what they concern. */
 export interface RunSurroundings {
@@ -78,7 +83,10 @@ export class RunsModel {
 
   async start(state: WorldState, ref: ResourceRef, first: NextInHistory): Promise<void> {
     const next = datumOf(first);
-    const begun = { unseen: false, localSteps: 0, refused: null, hasResult: false, unknownUntilMs: 0 };
+    const begun = {
+      ...{ unseen: false, localSteps: 0, refused: null, hasResult: false },
+      ...{ unknown: [], lastAttempt: null },
+    };
     const task = { next, ...begun };
     state.runs[ref.uid] = {
       ref,
@@ -158,25 +166,25 @@ export class RunsModel {
     const isDurable = asksToBe || writes > LOCAL_WRITES_MAX || run.localSteps >= LOCAL_STEPS_MAX;
     run.task ??= checkpointOf(run);
     run.unseen = false;
-    this.#call(state, run, { step, isDurable, asksToBe });
+    const digest = 'digest' in next ? next.digest : undefined;
+    this.#call(state, run, { step, isDurable, asksToBe, ...(digest !== undefined && { digest }) });
   }
 
-  #call(
-    state: WorldState,
-    run: SimulatedRun,
-    { step, isDurable, asksToBe, ...again }: Pick<RunAttempt, 'step' | 'isDurable' | 'asksToBe' | 'key'>,
-  ): void {
+  #call(state: WorldState, run: SimulatedRun, { step, isDurable, asksToBe, digest, ...again }: Called): void {
     const key = again.key ?? this.#around.freshKey(state);
+    const keyed = digest === undefined ? undefined : this.#keyedBy(run, { step, digest, key: key ?? '' });
     run.attempt = {
       step,
       asksToBe,
+      ...(digest !== undefined && { digest }),
+      ...(keyed && { keyed }),
       known: takeKnown(state, run),
       answers: [],
       clockMs: state.clockMs,
       refusal: run.refused?.refusal ?? null,
       isDurable,
       isCurrent: true,
-      ...(key !== undefined && { key }),
+      ...(key !== undefined && keyed === undefined && { key }),
       ...this.#pauseIn(state),
       ...this.#viewIn(state),
       ...this.#unknownIn(state, run),
@@ -186,6 +194,14 @@ export class RunsModel {
     // An activity is scheduled with the end of the workflow task.
     run.task = null;
     if (run.buffered) deliverSignal(state, run);
+  }
+
+  /** workflows/attempts.ts: the key stays as long as step and data do, and the result of the last attempt is not known. */
+  #keyedBy(run: SimulatedRun, { step, digest, key }: { step: string; digest: string; key: string }) {
+    const { lastAttempt } = run;
+    const isSame = lastAttempt?.step === step && lastAttempt.digest === digest && this.#rules.keepsKey;
+    run.lastAttempt = isSame ? lastAttempt : { step, digest, idempotencyKey: key };
+    return run.lastAttempt;
   }
 
   #viewIn(state: WorldState): Pick<RunAttempt, 'watched'> {
@@ -201,7 +217,7 @@ export class RunsModel {
     const { attempt } = run;
     if (attempt === null) return;
     if (progress.at === 'failure') {
-      this.failed(state, run, progress.error);
+      this.failed(state, run, progress);
       return;
     }
     const { end, writes } = progress;
@@ -211,8 +227,13 @@ export class RunsModel {
     if (isConverged(end.next)) this.#around.onConverged(state, run.ref);
     noteRefusal(run, attempt.step, end);
     run.hasResult = true;
-    const { unknownUntilMs = 0 } = end;
-    if (unknownUntilMs > 0) this.#noteUnknown(run, unknownUntilMs - START_MS);
+    const { unknown = [] } = end;
+    this.#learn(state, run, unknown);
+    if (attempt.keyed !== undefined && end.isUnknown !== true) {
+      const isDone = end.did.length > 0 || end.refusal !== undefined;
+      const { idempotencyKey } = attempt.keyed;
+      if (isDone || !unknown.some((each) => each.idempotencyKey === idempotencyKey)) run.lastAttempt = null;
+    }
     const looksAgain = run.unseen && this.#rules.looksAgain;
     if (looksAgain) run.refused = null;
     run.next = looksAgain ? LOOK_AGAIN : datumOf(end.next);
@@ -220,29 +241,59 @@ export class RunsModel {
   }
 
   /** The attempt has failed, or was given up: what failed locally is tried durably, and that again and again. */
-  failed(state: WorldState, run: SimulatedRun, error?: unknown): void {
+  failed(
+    state: WorldState,
+    run: SimulatedRun,
+    { error, hasBegun = true }: { readonly error?: unknown; readonly hasBegun?: boolean } = {},
+  ): void {
     const { attempt } = run;
     if (attempt === null) return;
     if (error !== undefined && !(error instanceof ApiError))
       throw new Violation(
         `${attempt.step} throws a plain error, which people read as a bug of the controller: throw a StepError for what another system says\n${stackOf(error)}`,
       );
+    const isKnown = isOf(error, 'refused', 'access-denied', 'overridden', 'api-missing');
+    if (attempt.keyed !== undefined) {
+      if (error === undefined) {
+        this.#lost(state, run, attempt);
+        return;
+      }
+      this.#learn(state, run, attempt.unknownHere ?? []);
+      if (isKnown) run.lastAttempt = null;
+      else if (!hasBegun) {
+        this.#observes(run);
+        return;
+      }
+    }
     if (attempt.isDurable && run.unseen) {
-      if (attempt.asksToBe) this.#noteUnknown(run, state.clockMs + ATTEMPT_MAX_MS);
-      run.attempt = null;
+      if (attempt.asksToBe && !(attempt.keyed !== undefined && isKnown))
+        this.#learn(state, run, [unknownSince(attempt.keyed ?? attempt, START_MS + state.clockMs)]);
       run.refused = null;
-      run.next = LOOK_AGAIN;
-      run.task = checkpointOf(run);
+      this.#observes(run);
       return;
     }
-    const { step, asksToBe, key } = attempt;
+    const { step, asksToBe, key, digest } = attempt;
+    const keyed = digest === undefined ? {} : { digest };
     // What failed locally is another activity from now on.
     const again = attempt.isDurable && key !== undefined ? { key } : {};
-    this.#call(state, run, { step, asksToBe, isDurable: true, ...again });
-    if (attempt.isDurable && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
+    this.#call(state, run, { step, asksToBe, isDurable: true, ...again, ...keyed });
+    if (attempt.isDurable && !isKnown && run.attempt !== null) run.attempt = this.#again(state, run.attempt);
     if (!attempt.isDurable || !isAnswered(attempt, error)) return;
     if (run.hasFailed) run.backoff = 'same';
     run.hasFailed = true;
+  }
+
+  /** Nobody has seen the end of the attempt: what comes next is decided first. */
+  #lost(state: WorldState, run: SimulatedRun, attempt: RunAttempt): void {
+    const begun = unknownSince(attempt.keyed ?? attempt, START_MS + state.clockMs);
+    this.#learn(state, run, [...(attempt.unknownHere ?? []), { ...begun, isEndUnseen: true }]);
+    this.#observes(run);
+  }
+
+  #observes(run: SimulatedRun): void {
+    run.attempt = null;
+    run.next = LOOK_AGAIN;
+    run.task = checkpointOf(run);
   }
 
   /** What an attempt that begins now, or goes on, knows of its Namespace. */
@@ -251,22 +302,23 @@ export class RunsModel {
   }
 
   /** What an attempt is given of its run, as far as anybody asks. */
-  #unknownIn(state: WorldState, run: SimulatedRun): Pick<RunAttempt, 'isFirst' | 'unknownUntilMs'> {
+  #unknownIn(state: WorldState, run: SimulatedRun): Pick<RunAttempt, 'isFirst' | 'unknown'> {
     if (!this.#around.asksWhatArrives) return {};
     // Once its time is over, it makes no difference any more.
-    if (run.unknownUntilMs <= state.clockMs) run.unknownUntilMs = 0;
-    const { hasResult, unknownUntilMs } = run;
-    return { ...(!hasResult && { isFirst: true }), ...(unknownUntilMs > 0 && { unknownUntilMs }) };
+    run.unknown = stillUnknown(run.unknown, START_MS + state.clockMs);
+    const { hasResult, unknown } = run;
+    return { ...(!hasResult && { isFirst: true }), ...(unknown.length > 0 && { unknown }) };
   }
 
   /** The activity is tried again: what became of the attempt before is not known. */
   #again(state: WorldState, attempt: RunAttempt): RunAttempt {
     if (!this.#around.asksWhatArrives || !this.#rules.notesUnknown) return attempt;
-    return { ...attempt, unknownUntilMs: state.clockMs + ATTEMPT_MAX_MS };
+    return { ...attempt, unknownHere: [unknownSince(attempt.keyed ?? attempt, START_MS + state.clockMs)] };
   }
 
-  #noteUnknown(run: SimulatedRun, ms: number): void {
-    if (this.#rules.notesUnknown) run.unknownUntilMs = Math.max(run.unknownUntilMs, ms);
+  #learn(state: WorldState, run: SimulatedRun, unknown: readonly UnknownAttempt[]): void {
+    if (this.#rules.notesUnknown && unknown.length > 0)
+      run.unknown = mergedUnknown(stillUnknown(run.unknown, START_MS + state.clockMs), unknown);
   }
 
   /** What is received now, and what its process knows besides. */
@@ -337,7 +389,8 @@ export class RunsModel {
         run.attempt = null;
         run.next = datumOf(stalled({ reason: 'Broken', message: 'nobody calls the step again', advice: [] }));
       } else if (run.task === null) {
-        if (run.attempt !== null) run.attempt = this.#again(state, this.#begunAgain(state, run.attempt));
+        if (run.attempt?.keyed !== undefined && run.backoff === 'no') this.#lost(state, run, run.attempt);
+        else if (run.attempt !== null) run.attempt = this.#again(state, this.#begunAgain(state, run.attempt));
       } else {
         Object.assign(run, run.task, { attempt: null });
         if (run.buffered) run.unseen = true;
@@ -369,9 +422,10 @@ function checkpointOf({
   localSteps,
   refused,
   hasResult,
-  unknownUntilMs,
+  unknown,
+  lastAttempt,
 }: SimulatedRun): Checkpoint {
-  return { next, unseen, localSteps, refused, hasResult, unknownUntilMs };
+  return { next, unseen, localSteps, refused, hasResult, unknown, lastAttempt };
 }
 
 /** The workflow gets the signal: what was known before it does not count any more. */
@@ -384,7 +438,12 @@ function deliverSignal(state: WorldState, run: SimulatedRun): void {
   run.attempt = { ...run.attempt, isCurrent: false };
   if (run.backoff === 'no') return;
   // A signal ends a backoff.
-  if (run.attempt.asksToBe) run.unknownUntilMs = state.clockMs + ATTEMPT_MAX_MS;
+  const { asksToBe, keyed, unknownHere = [] } = run.attempt;
+  const nowMs = START_MS + state.clockMs;
+  if (asksToBe) {
+    const unknown = keyed === undefined ? [unknownSince(run.attempt, nowMs)] : unknownHere;
+    run.unknown = mergedUnknown(stillUnknown(run.unknown, nowMs), unknown);
+  }
   run.backoff = 'no';
   run.attempt = null;
   run.refused = null;

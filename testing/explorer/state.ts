@@ -1,5 +1,7 @@
 import type { Refusal } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { KeyedAttempt } from '../../src/contract/run.ts';
+import type { UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
 import type { Reported } from '../../src/watcher/evaluation.ts';
 import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';
@@ -83,8 +85,9 @@ export interface SimulatedRun {
   refused: Refused | null;
   /** A step of it has ended. */
   hasResult: boolean;
-  /** As its workflow has it, by the clock; 0: there is no such create. */
-  unknownUntilMs: number;
+  /** As its workflow has them. */
+  unknown: readonly UnknownAttempt[];
+  lastAttempt: KeyedAttempt | null;
   attempt: RunAttempt | null;
   /** What the last step has left in this process: a `Known`. */
   left: Datum | null;
@@ -102,7 +105,8 @@ export interface Checkpoint {
   readonly localSteps: number;
   readonly refused: Refused | null;
   readonly hasResult: boolean;
-  readonly unknownUntilMs: number;
+  readonly unknown: readonly UnknownAttempt[];
+  readonly lastAttempt: KeyedAttempt | null;
 }
 
 /** The step that was refused last, and has not succeeded since. */
@@ -115,6 +119,8 @@ export interface RunAttempt extends Attempt {
   readonly isDurable: boolean;
   /** Its step asks to be durable: what comes of an attempt that is dropped is noted as unknown. */
   readonly asksToBe: boolean;
+  /** Of the data of its decision. */
+  readonly digest?: string;
   /** No signal has come since it began: what it leaves counts. */
   readonly isCurrent: boolean;
 }

@@ -5,6 +5,7 @@ import type { Controller } from '../../contract/controller.ts';
 import { millisecondsIn } from '../../contract/duration.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { ResourceRef } from '../../contract/resource.ts';
+import { RETRYING } from '../../contract/search-attributes.ts';
 import { fieldsOf } from '../../controllers/fields.ts';
 import type { Run } from '../../temporal/run-reader.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
@@ -145,7 +146,7 @@ class Waiting {
     const isGone = object?.metadata.uid !== ref.uid;
     if (!isGone && !this.#isHandled(object, run, nowMs)) return { is: 'going on' };
     if (run === undefined || run.status === 'COMPLETED') return { is: isGone ? 'gone' : 'up to date' };
-    if (run.runState !== undefined) return { is: 'held', why: run.runState };
+    if (run.runState !== undefined && run.runState !== RETRYING) return { is: 'held', why: run.runState };
     return run.isOpen ? { is: 'going on' } : { is: 'held', why: `its run has ended as ${run.status}` };
   }
 

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { stillOpen } from '../../temporal/open-runs.ts';
 import type { Controller } from '../../contract/controller.ts';
-import type { Run } from '../../temporal/run-reader.ts';
-import type { PendingStep } from '../../temporal/timeline.ts';
+import { RETRYING } from '../../contract/search-attributes.ts';
+import type { Run, RunReader } from '../../temporal/run-reader.ts';
+import { failedStepIn, type PendingStep } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { bounded } from '../../bounded.ts';
 import { readTarget, type ObjectName, type Target } from '../cluster/objects.ts';
@@ -29,6 +30,7 @@ export function addRetry(program: Command, ask: Ask): void {
 }
 
 const WRITES_AT_A_TIME = 16;
+const READS_AT_A_TIME = 16;
 const NOTHING_NAMED = { controllers: undefined, name: undefined };
 
 async function answerRetry(ask: Ask, question: Question<SharedOptions>): Promise<ExitStatus> {
@@ -41,7 +43,9 @@ async function answerRetry(ask: Ask, question: Question<SharedOptions>): Promise
     : (controllers ?? [undefined]).map((each) => openRunsOf(question, each));
   const runs = (await Promise.all(found)).flat();
   const all = configuredControllers(ask.program);
-  const backoffs = runs.flatMap((run) => backoffIn(all, run) ?? []);
+  const { runs: reader } = await session.temporal();
+  const read = await bounded(runs, READS_AT_A_TIME, (run) => backoffOf(reader, all, run));
+  const backoffs = read.flatMap((backoff) => backoff ?? []);
   if (backoffs.length === 0) return nothingToRetry(ask, question, named[0]?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
   const count = backoffs.length === 1 ? '1 resource' : `${backoffs.length} resources`;
@@ -85,17 +89,28 @@ async function openRunsOf(
 /** A step that has failed and is due again later. */
 interface Backoff {
   readonly target: Target;
-  readonly pending: PendingStep;
+  readonly failed: Pick<PendingStep, 'step' | 'attempt' | 'failure'>;
 }
 
 /** A failed step counts even while its next attempt is in progress, which a retry ends. */
-function backoffIn(controllers: readonly Controller[], run: Run): Backoff | undefined {
+async function backoffOf(
+  reader: RunReader,
+  controllers: readonly Controller[],
+  run: Run,
+): Promise<Backoff | undefined> {
   const { ref } = run;
   const type = controllers.find(({ name }) => name === ref.controller)?.primary.type;
-  const pending = run.pending.find(({ failure }) => failure !== undefined);
-  if (pending === undefined || type === undefined) return undefined;
+  const failed = run.pending.find(({ failure }) => failure !== undefined) ?? (await failedIn(reader, run));
+  if (failed === undefined || type === undefined) return undefined;
   const namespace = type.namespaced ? ref.namespace : undefined;
-  return { target: { type, namespace, name: ref.name, uid: ref.uid }, pending };
+  return { target: { type, namespace, name: ref.name, uid: ref.uid }, failed };
+}
+
+/** Where the run itself waits for the next attempt, its history says what has failed. */
+async function failedIn(reader: RunReader, run: Run): Promise<Backoff['failed'] | undefined> {
+  if (run.runState !== RETRYING) return undefined;
+  const { step, attempts, failure } = failedStepIn(await reader.endOfTimeline(run)) ?? {};
+  return step === undefined ? undefined : { step, attempt: attempts ?? 1, failure };
 }
 
 function nothingToRetry(
@@ -113,8 +128,8 @@ function nothingToRetry(
   return 1;
 }
 
-function backoffText({ target, pending }: Backoff): string {
-  const { step, attempt, failure } = pending;
+function backoffText({ target, failed }: Backoff): string {
+  const { step, attempt, failure } = failed;
   const why = [failure?.type, failure?.message].filter(Boolean).join(': ');
   return harmless(`${argumentsOf(target)}: ${step}, attempt ${attempt}, ${why}`);
 }

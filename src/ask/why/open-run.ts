@@ -1,8 +1,9 @@
 import type { Cause } from '../../contract/cause.ts';
 import { REJECTED_ANNOTATION } from '../../contract/control.ts';
 import { causeOf, isRest, isRestNamed, type HeldReason } from '../../contract/decision.ts';
+import { RETRYING } from '../../contract/search-attributes.ts';
 import { isTaskFailing, pendingStepOf, type PauseInTemporal } from '../../temporal/run-reader.ts';
-import { lastNextOf, type TimelineEntry, type PendingStep } from '../../temporal/timeline.ts';
+import { failedStepIn, lastNextOf, type TimelineEntry, type PendingStep } from '../../temporal/timeline.ts';
 import { durationText } from '../output.ts';
 import { stateOfRun } from '../state.ts';
 import { SHOW_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
@@ -67,6 +68,7 @@ function isDue({ run, nowMs, live }: Open): boolean {
   const now = liveIn({ live })?.next;
   const isRestOver =
     run.runState !== undefined &&
+    run.runState !== RETRYING &&
     now !== undefined &&
     !(isRest(now) && now.do === (run.runState === 'Stalled' ? 'stalled' : 'held'));
   return hasTaskAlone || isOverdue || isRestOver;
@@ -87,7 +89,8 @@ function partForState(open: Open): Part {
   if (pause !== undefined) return pausedInTemporal(open, pause);
   switch (stateOfRun(open.run)) {
     case 'Retrying':
-      return isTaskFailing(open.run) ? failingTask(open) : retrying(open);
+      if (isTaskFailing(open.run)) return failingTask(open);
+      return backingOff(open) ?? retrying(open);
     case 'Stalled':
       return resting(open, 'stalled');
     case 'Paused':
@@ -129,6 +132,22 @@ function retrying(open: Open): Part {
     headline: 'is retrying',
     facts: facts({ because: failureText(pending), step: stepText(pending, open.nowMs) }),
     advice: [...advice, commandOn(open, 'retry', 'try again now')],
+  };
+}
+
+/** The result of the last attempt is known, so the run itself waits for the next. */
+function backingOff(open: Open): Part | undefined {
+  const { temporal, nowMs } = open;
+  const wait = lastOf(temporal.timeline?.entries, 'wait', ({ end }) => end.how === 'in progress');
+  const failed = failedStepIn(temporal.timeline);
+  if (open.run.runState !== RETRYING || wait === undefined || failed === undefined) return undefined;
+  const { cause, type, message } = failed.failure ?? {};
+  const again = durationText(Math.max(wait.atMs + wait.timeoutMs - nowMs, 0));
+  return {
+    reason: cause?.reason ?? type,
+    headline: 'is retrying',
+    facts: facts({ because: cause?.message ?? readable(message), step: `${failed.step}, next in ${again}` }),
+    advice: [...(cause?.advice ?? []), commandOn(open, 'retry', 'try again now')],
   };
 }
 

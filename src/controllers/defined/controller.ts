@@ -10,6 +10,7 @@ import { decideDefined, statusStepOf } from './decide.ts';
 import {
   attemptMaxMs,
   isAnyExternal,
+  mayLeave,
   namesOf,
   remembers,
   stepsOf,
@@ -38,7 +39,7 @@ import { referencePermissions, referencesView, referredTypes, watchedReferences 
 import { definedView, isViewed, liveResourceOf, type DefinedView } from './view.ts';
 import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
-import { isFailedForGood, isStalled, isUnderWay } from './watched.ts';
+import { isFailedForGood, isStalled, stepUnderWay } from './watched.ts';
 
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
@@ -95,7 +96,7 @@ export function definedController(its: AnyDefinition): DefinedController {
     control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
     ...(leavesSomething(definition) && {
       mayStillArrive: (observation: DefinedObservation) =>
-        observation !== 'gone' && isUnderWay(observation.view),
+        observation === 'gone' ? undefined : stepUnderWay(observation.view),
       attemptMaxMs: Math.max(...Object.values(stepsOf(definition)).map(attemptMaxMs)),
     }),
     ...(definition.observe !== undefined && isAnyExternal(definition) && { observesOutside: true }),
@@ -144,9 +145,8 @@ function watchedView(definition: AnyDefinition, object: KubernetesObject): Defin
 
 /** Whether an attempt that takes effect late can leave something that no watch shows, or that nobody deletes. */
 function leavesSomething(definition: AnyDefinition): boolean {
-  return (
-    isAnyExternal(definition) || (definition.children !== undefined && definition.finalizer !== undefined)
-  );
+  const isAnyStep = Object.keys(stepsOf(definition)).some((step) => mayLeave(definition, step));
+  return isAnyStep || (definition.children !== undefined && definition.finalizer !== undefined);
 }
 
 /** A mistake of the controller shows in the run of the resource. */

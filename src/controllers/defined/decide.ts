@@ -11,6 +11,7 @@ import {
   warning,
   type Rest,
 } from '../../contract/decision.ts';
+import { stillUnknown, unknownUntil } from '../../contract/unknown-attempt.ts';
 import {
   decideChildren,
   releaseChildren,
@@ -19,7 +20,16 @@ import {
   type ChildStep,
 } from './children/decide.ts';
 import { readsPods, withPods } from './children/hanging.ts';
-import { isExternal, isHeld, nextOf, remembers, restFor, stepFor, type AnyDefinition } from './definition.ts';
+import {
+  isHeld,
+  mayLeave,
+  nextOf,
+  remembers,
+  restFor,
+  stepFor,
+  type AnyDefinition,
+  type AuthorsStep,
+} from './definition.ts';
 import { ControllerError, isNever, neverCause, PassedOn } from './failing.ts';
 import { causeWithin, invalidSpecCause, type ReportedRest } from './findings.ts';
 import {
@@ -33,7 +43,7 @@ import {
 } from './observation.ts';
 import { ownedTypes } from './owned.ts';
 import { referredTypes } from './references.ts';
-import { contextOf, isSameIn, reportStep, statusPatch, type Situation } from './reporting.ts';
+import { contextOf, isSameIn, reportStep, statusPatch, unknownFor, type Situation } from './reporting.ts';
 import type { DefinedView } from './view.ts';
 import {
   decideStated,
@@ -41,12 +51,15 @@ import {
   isFailedForGood,
   isReady,
   isSaid,
-  isUnderWay,
   isStalled,
+  stepUnderWay,
 } from './watched.ts';
 
 /** The attempts of `observe` fail once the status says so, and then Temporal's backoff counts. This is for what comes between. */
 const OBSERVE_AGAIN_MS = 5_000;
+/** So often in a row an attempt may find other data than its decision before: what it is decided from may have changed. */
+const OTHER_DATA_MAX = 2;
+const IN_PROGRESS = 'an attempt that may still be in progress';
 
 /** @param nowMs milliseconds since the epoch */
 export function decideDefined(
@@ -59,8 +72,8 @@ export function decideDefined(
   const { view } = observation;
   if (view.isBeingDeleted && isKeptByNobody(definition, view))
     return converged('the resource is being deleted');
-  const unknownForMs = Math.max((circumstances?.unknownUntilMs ?? 0) - nowMs, 0);
-  const at = situationIn(definition, observation, { nowMs, unknownForMs });
+  const unknown = stillUnknown(circumstances?.unknown, nowMs);
+  const at = situationIn(definition, observation, { nowMs, unknown, asking: circumstances?.asking });
   if (at === undefined) return decideWatched(definition, observation, nowMs);
   const isLive = observation.live !== undefined;
   // The watch does not show what has failed. The run that is open goes on once something changes.
@@ -103,7 +116,7 @@ export function statusStepOf(
   nowMs: number,
 ): LibraryStep | undefined {
   if (observation === 'gone') return undefined;
-  const at = situationIn(definition, observation, { nowMs, unknownForMs: 0 });
+  const at = situationIn(definition, observation, { nowMs, unknown: [] });
   if (at === undefined) return undefined;
   const next = decidedIn(at);
   if (!isStep(next) || isLibraryStep(next)) return undefined;
@@ -121,13 +134,13 @@ function causeOfChildren({ overridden, refused: [first] = [] }: ChildrenSeen): C
 function situationIn(
   definition: AnyDefinition,
   seen: SeenResource,
-  time: Pick<Situation, 'nowMs' | 'unknownForMs'>,
+  circumstances: Pick<Situation, 'nowMs' | 'unknown' | 'asking'>,
 ): Situation | undefined {
   const { view } = seen;
   const { resource } = view;
   const reads = readsIn(definition, seen);
   if (reads === undefined || resource === undefined) return undefined;
-  return { definition, seen, view, resource, reads, ...time };
+  return { definition, seen, view, resource, reads, ...circumstances };
 }
 
 function goneIn(definition: AnyDefinition): string {
@@ -217,7 +230,7 @@ class Deciding {
     const isLeftBehind = this.#at.definition.finalizer !== undefined && step.verb === 'create';
     const { do: name, because } = step;
     const isSlow = this.#at.reads.notDone === name && isReady(view);
-    const isTold = isSlow || (isLeftBehind && !isUnderWay(view));
+    const isTold = isSlow || (isLeftBehind && stepUnderWay(view) === undefined);
     const external = isLeftBehind ? { external: name } : {};
     const report = reportStep(this.#at, { ...announced(name, because, refused), ...external });
     if ((isTold || refused !== undefined) && report !== undefined) return report;
@@ -250,14 +263,18 @@ class Deciding {
         const { view, reads } = this.#at;
         const kept = this.#finalizerStep();
         if (kept !== undefined) return kept;
-        const isOutside = isExternal(this.#at.definition, step);
+        const named = stepFor({ definition: this.#at.definition, facts: contextOf(this.#at) }, outcome);
+        this.#checkData(named);
+        const unseen = this.#awaitUnseen(step);
+        if (unseen !== undefined) return this.#keptRest(unseen);
+        const isLate = mayLeave(this.#at.definition, step);
         const isSlow = reads.notDone === step && isReady(view);
-        const isTold = isSlow || (isOutside && !isUnderWay(view)) || reads.refused !== undefined;
-        const external = isOutside ? { external: step } : {};
+        const isTold = isSlow || (isLate && stepUnderWay(view) === undefined) || reads.refused !== undefined;
+        const external = isLate ? { external: step } : {};
         const report = isTold
           ? reportStep(this.#at, { ...announced(step, because, reads.refused), ...external })
           : undefined;
-        return report ?? stepFor({ definition: this.#at.definition, facts: contextOf(this.#at) }, outcome);
+        return report ?? named;
       }
       case 'record':
         return this.#record(outcome);
@@ -294,10 +311,25 @@ class Deciding {
     return { do: 'updateStatus', because, status: patch, resourceVersion };
   }
 
+  /** @throws Error where each attempt would decide on other data than the one before, and so none would begin */
+  #checkData({ do: step, digest }: AuthorsStep): void {
+    const { asking } = this.#at;
+    if (asking?.step !== step || asking.digest === digest || asking.otherData < OTHER_DATA_MAX) return;
+    throw new Error(`it hands over other data each time it decides on ${step}`);
+  }
+
+  /** Begun anew beside an attempt that may be in progress, the same would be done twice. */
+  #awaitUnseen(step: string): Rest | undefined {
+    const { unknown, nowMs } = this.#at;
+    const unseen = unknown.filter((each) => each.step === step && each.isEndUnseen);
+    const untilMs = unknownUntil(unseen);
+    return untilMs > nowMs ? waitFor(IN_PROGRESS, untilMs - nowMs) : undefined;
+  }
+
   /** Ready says that no attempt can take effect any more, so that a later run need not wait for one. */
   #awaitUnknown(): Rest | undefined {
-    const { unknownForMs } = this.#at;
-    return unknownForMs > 0 ? waitFor('an attempt that may still be in progress', unknownForMs) : undefined;
+    const forMs = unknownFor(this.#at);
+    return forMs > 0 ? waitFor(IN_PROGRESS, forMs) : undefined;
   }
 
   #release(because: string): DefinedDecision {

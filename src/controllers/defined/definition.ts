@@ -19,9 +19,11 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
+import { digestOf } from '../../contract/digest.ts';
 import { millisecondsIn } from '../../contract/duration.ts';
 import { ATTEMPT_MAX_MS } from '../../contract/run.ts';
 import { displayName, type ResourceRef } from '../../contract/resource.ts';
+import { canonicalText } from '../fields.ts';
 
 /** Any controller that an author has defined. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
@@ -32,6 +34,8 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   readonly leavesStatus?: true;
   /** Of its options, where it has some. */
   readonly optionValues?: unknown;
+  /** Of what a decision hands over. Default: a hash. An exploration gives UIDs other numbers, so that it keeps them legible. */
+  readonly digestOfData?: (data: unknown) => string;
 };
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
@@ -84,6 +88,15 @@ export function isHeld({ finalizer }: AnyDefinition, finalizers: readonly string
   return finalizer !== undefined && finalizers.includes(finalizer);
 }
 
+/**
+ * Whether an attempt of a step that takes effect late can leave something that no watch shows, or that nobody deletes: objects without
+ * an owner reference stay when their resource is let go. One write of the resource itself leaves nothing.
+ */
+export function mayLeave(definition: AnyDefinition, step: string): boolean {
+  const { reads } = stepsOf(definition)[step] ?? {};
+  return isExternal(definition, step) || (definition.finalizer !== undefined && reads !== 'cache');
+}
+
 /** What the Temporal UI shows of each step. */
 export function summariesOf(definition: AnyDefinition): Readonly<Record<string, string>> {
   return Object.fromEntries(
@@ -114,7 +127,7 @@ export interface Deciding {
   readonly facts: DecisionContext<unknown, unknown, unknown>;
 }
 
-/** Whether an attempt of an external step came to its end is known only of durable ones. */
+/** Whether an attempt came to its end is known only of durable ones. */
 export function stepFor(
   { definition, facts }: Deciding,
   { step, because, data }: Decision & { is: 'step' },
@@ -122,19 +135,24 @@ export function stepFor(
   const its = stepsOf(definition)[step];
   const deletes = its?.deletes?.(facts, data);
   const isLong = its?.timeout !== undefined;
-  const isDurable = isLong || isExternal(definition, step);
+  const { digestOfData = hashOf } = definition;
+  const isDurable = isLong || its?.durable === true || mayLeave(definition, step);
   // Begun anew beside an attempt that goes on, work outside would be done twice.
   const { retry, onChange = isDurable ? 'finish' : 'interrupt' } = its ?? {};
   const writes = its?.writes?.(facts, data);
   return {
     ...{ ...namedStep(step), because, data },
-    ...(isDurable && { isDurable }),
+    ...(isDurable && { isDurable, digest: digestOfData(data ?? null) }),
     ...(isLong && { attemptMaxMs: attemptMaxMs(its) }),
     ...(writes !== undefined && { writes }),
     ...(retry && { retry: pace(retry) }),
     ...(onChange === 'finish' && { onChange }),
     ...(deletes && { deletes }),
   };
+}
+
+function hashOf(data: unknown): string {
+  return digestOf([canonicalText(data)]);
 }
 
 /** Each is there: `defineController` has looked at them. */

@@ -1,7 +1,9 @@
 import { writesStatus, type AnyKind } from '../../api/controller.ts';
 import type { DecisionContext } from '../../api/step.ts';
+import type { Circumstances } from '../../contract/control.ts';
 import { reasonOf } from '../../contract/decision.ts';
 import { waitingFor } from '../../contract/sentences.ts';
+import { unknownUntil, type UnknownAttempt } from '../../contract/unknown-attempt.ts';
 import { conditionsAfter, rfc3339, withReconciling, type Finding } from '../condition.ts';
 import { canonicalText, fieldsOf, isFields, type Fields } from '../fields.ts';
 import { isHeld, UNBOUND, type AnyDefinition } from './definition.ts';
@@ -12,7 +14,7 @@ import type { LibraryStep, LiveReads, SeenResource, StatusPatch } from './observ
 import { viewsOf } from './owned.ts';
 import type { LiveResource } from './definition.ts';
 import { isOfInterest, type DefinedView } from './view.ts';
-import { externalFinding, isUnderWay } from './watched.ts';
+import { externalFinding, stepUnderWay } from './watched.ts';
 
 /* What is remembered of a resource, in its status or in an annotation. */
 
@@ -24,15 +26,27 @@ export interface Situation {
   readonly resource: LiveResource;
   readonly reads: LiveReads;
   readonly nowMs: number;
-  /** For how long an attempt whose outcome nobody knows may take effect yet. */
-  readonly unknownForMs: number;
+  /** Attempts that may still take effect, although nobody knows whether they have. */
+  readonly unknown: readonly UnknownAttempt[];
+  /** The attempt that asks. Absent: it is of no such step, or nobody does. */
+  readonly asking?: Circumstances['asking'];
 }
 
 /** As the author's functions are given it. */
 export function contextOf(at: Situation): DecisionContext<LiveResource, unknown, unknown> {
-  const { resource, reads, seen, nowMs } = at;
+  const { resource, reads, seen, nowMs, unknown } = at;
+  const { observed } = reads;
   const references = seen.referred?.objects ?? [];
-  return { ...UNBOUND, resource, owned: viewsOf(seen.owned), references, observed: reads.observed, nowMs };
+  const unknownForMs = unknownFor(at);
+  return {
+    ...UNBOUND,
+    ...{ resource, owned: viewsOf(seen.owned), references, observed, nowMs, unknown, unknownForMs },
+  };
+}
+
+/** For how long one of them may take effect yet, in milliseconds. */
+export function unknownFor({ unknown, nowMs }: Pick<Situation, 'unknown' | 'nowMs'>): number {
+  return Math.max(unknownUntil(unknown) - nowMs, 0);
 }
 
 /** The write that remembers it. Undefined where it is remembered already, or nothing has to be. */
@@ -71,14 +85,11 @@ function found(at: Situation, reported: ReportedRest): readonly Finding[] {
 }
 
 /** Empty: it stays as it is. */
-function externalFindings(
-  { view, seen, unknownForMs }: Situation,
-  reported: ReportedRest,
-): readonly Finding[] {
+function externalFindings({ view, seen, unknown }: Situation, reported: ReportedRest): readonly Finding[] {
   const begins = 'external' in reported ? reported.external : undefined;
   if (begins !== undefined) return [externalFinding(begins)];
-  const isOver = !isAnnouncement(reported) && seen.live !== undefined && unknownForMs === 0;
-  return isOver && isUnderWay(view) ? [externalFinding(undefined)] : [];
+  const isOver = !isAnnouncement(reported) && seen.live !== undefined && unknown.length === 0;
+  return isOver && stepUnderWay(view) !== undefined ? [externalFinding(undefined)] : [];
 }
 
 /** Undefined where the status says it already. @param recorded fields that differ from what is there */

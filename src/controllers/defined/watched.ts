@@ -60,9 +60,9 @@ function causeIn({ reason, message }: Condition): Cause {
 
 const EXTERNAL = 'ExternalStep';
 
-/** Whether an attempt may be in progress that nobody waits for any more: what is remembered says so before the first one begins. */
-export function isUnderWay({ conditions }: DefinedView): boolean {
-  return conditions.some(({ type, status }) => type === EXTERNAL && status === 'True');
+/** The step of which an attempt may be in progress: what is remembered says so before the first one begins. */
+export function stepUnderWay({ conditions }: DefinedView): string | undefined {
+  return conditions.find(({ type, status }) => type === EXTERNAL && status === 'True')?.message;
 }
 
 /** @param step undefined: none is in progress any more */

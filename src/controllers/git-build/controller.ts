@@ -42,7 +42,9 @@ export function gitBuild(options: GitBuildOptions): GitBuildController {
     control: ({ build }) => (build === 'gone' ? undefined : build.control),
     inputs: inputsOf,
     mayStillArrive: ({ build }) =>
-      build !== 'gone' && hasOurFinalizer(build) && build.status.startTime === undefined,
+      build !== 'gone' && hasOurFinalizer(build) && build.status.startTime === undefined
+        ? 'createJob'
+        : undefined,
     finalizer: BUILD_FINALIZER,
     permissions: [
       allow(BUILDS, ['get', 'list', 'patch']),

@@ -1,5 +1,6 @@
 import type { Circumstances } from '../../contract/control.ts';
 import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../contract/decision.ts';
+import { unknownUntil } from '../../contract/unknown-attempt.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
 import { knownTrouble, said, showLogs, troubleBefore, troubleIn, type BuildCause } from './causes.ts';
@@ -56,7 +57,7 @@ export function decideBuild(
 ): BuildDecision {
   const { build } = observation;
   if (build === 'gone') return converged('the resource is gone');
-  const facts: Facts = { ...observation, build, nowMs, unknownUntilMs: circumstances?.unknownUntilMs };
+  const facts: Facts = { ...observation, build, nowMs, unknownUntilMs: unknownUntil(circumstances?.unknown) };
   const decision = checkNamespace(facts) ?? decideExisting(facts);
   return reportRefusedStep(facts, decision) ?? decision;
 }
