@@ -11,6 +11,7 @@ export { duration as durationMs } from './config/values.ts';
 export * from './api/index.ts';
 export type { AnyDefinition } from './controllers/defined/definition.ts';
 export type { Operator } from './program/operator.ts';
+export type { ReconcileRequest } from './pushed.ts';
 
 /** An operator of your own. */
 export interface OperatorDefinition {

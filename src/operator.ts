@@ -19,7 +19,8 @@ import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
 import { ownCluster } from './own-cluster.ts';
 import { chosenControllers, type Program } from './program/program.ts';
-import { reconcilersOf } from './program/reconcilers.ts';
+import { reconcilersOf, type Reconcilers } from './program/reconcilers.ts';
+import { Pushed } from './pushed.ts';
 import { checkTaskQueue, publishUntilDone } from './publishing.ts';
 import { reportingCredentials } from './reporting-credentials.ts';
 import { measuredPollers, noticeRouting, TaskQueueWatch } from './temporal/task-queue.ts';
@@ -28,6 +29,7 @@ import { observed, ofOwnCluster, reportingEnds } from './temporal/steps.ts';
 import { createWorker, installRuntime, untilItEnds } from './temporal/worker.ts';
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
+import type { Runs } from './watcher/runs.ts';
 import { Watcher } from './watcher/watcher.ts';
 
 export interface OperatorRequest {
@@ -37,6 +39,8 @@ export interface OperatorRequest {
   readonly signal: AbortSignal;
   /** Default: 30 s, between two looks at the files of Temporal's configuration. */
   readonly lookEveryMs?: number;
+  /** Called once it has begun, and with nothing once it stops. */
+  readonly onRunning?: (pushed: Pushed | undefined) => void;
 }
 
 /** Runs watcher, worker or both, until the signal; then completes work in progress and returns. */
@@ -46,6 +50,7 @@ export async function runOperator({
   log,
   signal,
   lookEveryMs,
+  onRunning,
 }: OperatorRequest): Promise<void> {
   const lifecycle = new Lifecycle();
   const observability = await createObservability({
@@ -78,7 +83,7 @@ export async function runOperator({
     });
     await connectAndRun({
       ...{ program, config, log, signal: AbortSignal.any([signal, rotated]) },
-      ...{ client, recorder, telemetry, lifecycle, onWait },
+      ...{ client, recorder, telemetry, lifecycle, onWait, ...(onRunning && { onRunning }) },
     });
   } finally {
     ended.abort();
@@ -128,13 +133,15 @@ async function targetOf(parts: Parts, connection: NativeConnection) {
 type Target = Awaited<ReturnType<typeof targetOf>>;
 
 async function watchAndWork(parts: Parts, target: Target): Promise<void> {
-  const { config, log, signal, lifecycle } = parts;
+  const { config, log, signal, lifecycle, onRunning } = parts;
   const memory = new Memory();
-  const watching = config.command === 'work' ? undefined : watchingOf(parts, target, memory);
+  const runs = runsOf(parts, target);
+  const watching = config.command === 'work' ? undefined : watchingOf(parts, target, { memory, runs });
   const worker = config.command === 'watch' ? undefined : await workerOf({ parts, target, memory, watching });
   const working = worker && untilItEnds(worker);
   if (watching !== undefined) start(watching);
   lifecycle.started(watching);
+  onRunning?.(pushedIn(parts, runs, watching));
   const { command, temporal } = config;
   const ended = new AbortController();
   const publishing =
@@ -150,6 +157,7 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
     log.info({}, 'stopping: accepting no new work, finishing work in progress');
   } finally {
     ended.abort();
+    onRunning?.(undefined);
     lifecycle.stopping();
     if (worker?.getState() === 'RUNNING') worker.shutdown();
     await stop(parts, watching, working);
@@ -227,17 +235,44 @@ function candidateOf(watcher: Watcher, taskQueue: TaskQueueWatch | undefined): C
   };
 }
 
-function watchingOf(parts: Parts, target: Target, memory: Memory): Watching {
+function runsOf({ config, telemetry }: Parts, target: Target): Runs {
+  return temporalRuns({
+    ...target,
+    ...{ address: config.temporal.address, ...config.temporalServer },
+    eager: startsEagerly(config),
+    telemetry,
+  });
+}
+
+/** What looks at resources when outside systems ask for it. */
+function pushedIn(parts: Parts, runs: Runs, watching: Watching | undefined): Pushed {
+  const { program, config, client } = parts;
+  let reconcilers: Reconcilers | undefined;
+  return new Pushed({
+    ...{ client, runs, namespaces: config.reconciliation.namespaces },
+    controllers: chosenControllers(program, config),
+    // Most operators are never asked.
+    reconciler(name) {
+      reconcilers ??= reconcilersOf(program, { client, options: config });
+      const reconciler = reconcilers[name];
+      if (reconciler === undefined) throw new Error(`there is no controller ${name}`);
+      return reconciler;
+    },
+    isNamespacePaused: pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name)),
+    watched: (place) => watching?.watcher.named(place),
+  });
+}
+
+interface WatchingParts {
+  readonly memory: Memory;
+  readonly runs: Runs;
+}
+
+function watchingOf(parts: Parts, target: Target, { memory, runs }: WatchingParts): Watching {
   const { program, config, log, client, telemetry } = parts;
   const watcher = new Watcher({
     controllers: chosenControllers(program, config),
-    client,
-    runs: temporalRuns({
-      ...target,
-      ...{ address: config.temporal.address, ...config.temporalServer },
-      eager: startsEagerly(config),
-      telemetry,
-    }),
+    ...{ client, runs },
     namespaces: config.reconciliation.namespaces,
     resyncMs: config.reconciliation.resyncMs,
     concurrency: config.load.startsInFlight,

@@ -168,6 +168,8 @@ export interface Controller<
    * beginning of a run. Default: there never is.
    */
   mayStillArrive?(observation: Observation): string | undefined;
+  /** Its decisions depend on what no watch shows. Default: they do not. */
+  readonly observes?: true;
   /** Its observations ask an outside system, which may take its time. Default: they do not. */
   readonly observesOutside?: true;
   /** How long an attempt of the longest of its steps may take effect, in milliseconds. Default: ATTEMPT_MAX_MS of run.ts. */

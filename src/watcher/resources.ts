@@ -175,6 +175,12 @@ export class Resources {
     return primary?.uid === ref.uid ? this.#evaluate(primary) : undefined;
   }
 
+  /** The same, whichever UID it has. Undefined also where not all lists are complete. */
+  named(place: Omit<ResourceRef, 'uid'>): Evaluation | undefined {
+    const primary = this.hasSynced() ? this.#primaries.get(this.#keyOf(place)) : undefined;
+    return primary && this.#evaluate(primary);
+  }
+
   /** What `decide` is asked of the resource now; undefined where it is gone, or until all pages of a list are here. */
   observation(ref: ResourceRef): unknown {
     if (!this.#reflectors.every(({ isComplete }) => isComplete)) return undefined;
@@ -348,7 +354,7 @@ export class Resources {
     return { controller: this.controller.name, namespace, name, uid };
   }
 
-  #keyOf({ namespace, name }: ResourceRef): string {
+  #keyOf({ namespace, name }: Omit<ResourceRef, 'uid'>): string {
     return this.controller.primary.type.namespaced ? `${namespace}/${name}` : name;
   }
 }

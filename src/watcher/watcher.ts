@@ -5,7 +5,7 @@ import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.
 import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import { comparing } from './comparing.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { isNeeded } from './evaluation.ts';
+import { isNeeded, type Evaluation } from './evaluation.ts';
 import { Namespaces } from './namespaces.ts';
 import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
@@ -116,6 +116,11 @@ export class Watcher {
   /** What is known of a resource, as its controller decides on it; undefined where it is gone, or not all is known. */
   observation(ref: ResourceRef): unknown {
     return this.#covering(ref)?.observation(ref);
+  }
+
+  /** A resource of this name as it is now. Undefined where there is none, or not all is known. */
+  named(place: Omit<ResourceRef, 'uid'>): Evaluation | undefined {
+    return this.#covering(place)?.named(place);
   }
 
   /** For the steps: what they read may show that the API server has gone back in time. */

@@ -99,6 +99,7 @@ export function definedController(its: AnyDefinition): DefinedController {
         observation === 'gone' ? undefined : stepUnderWay(observation.view),
       attemptMaxMs: Math.max(...Object.values(stepsOf(definition)).map(attemptMaxMs)),
     }),
+    ...(definition.observe !== undefined && { observes: true }),
     ...(definition.observe !== undefined && isAnyExternal(definition) && { observesOutside: true }),
     ...(finalizer !== undefined && { finalizer }),
     // What is created there is refused.
