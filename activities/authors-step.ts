@@ -1,4 +1,5 @@
 import type { Kube } from '../src/api/kube.ts';
+import type { StepResult } from '../src/api/step.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
 import type { Action } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
@@ -36,8 +37,11 @@ interface Doing<O> {
   readonly after: () => O | undefined;
 }
 
+/** Besides, fields of the status that it has to say. */
+type Done<O> = Performed<O> & { readonly status?: object };
+
 /** Has the author's code do a step. @throws ApiError */
-export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
+export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
   const { definition, step, facts, context, kubeFor, after } = doing;
   const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
   const soFar: Action[] = [];
@@ -73,11 +77,15 @@ export async function doStep<O>(doing: Doing<O>): Promise<Performed<O>> {
   try {
     context.begins?.();
     const result = await its.run(running, step.data);
-    const { message, event } = typeof result === 'string' ? { message: result, event: undefined } : result;
+    const { message, event, status } =
+      typeof result === 'string'
+        ? { message: result }
+        : (result as StepResult<Readonly<Record<string, unknown>>>);
     const { answer, changed } = last;
     return {
       ...{ observation: after(), did: [actionOf(message)] },
       ...(changed !== undefined && { changed }),
+      ...(status && { status }),
       ...(event && { event: { type: 'Normal', ...event, note: message, occasion: occasionOf(answer) } }),
     };
   } catch (error) {

@@ -1,8 +1,9 @@
 import type { Kube } from '../src/api/kube.ts';
 import type { WatchedType } from '../src/api/watched.ts';
+import { writesStatus } from '../src/api/controller.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
-import { isConverged, type Refusal, type Step } from '../src/contract/decision.ts';
+import { isConverged, type Action, type Refusal, type Step } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
@@ -42,7 +43,7 @@ import { isSaid } from '../src/controllers/defined/watched.ts';
 import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
 import type { LiveResource } from '../src/controllers/defined/definition.ts';
 import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
-import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
@@ -66,9 +67,10 @@ import { readWatched } from './watched.ts';
 /** How the resources of an author's controller are read, and how its steps are done. */
 export function definedReconciler(
   its: AnyDefinition,
-  client: KubernetesClient,
+  server: KubernetesClient,
 ): Reconciler<DefinedObservation, DefinedStep> {
   const definition = saying(its);
+  const client = inWordsOf(definition, server);
   const kube = kubeOf(client);
   const type = definition.for as WatchedType;
   const isReadLess = Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all');
@@ -279,7 +281,7 @@ export function definedReconciler(
       unknown: [...(context.unknown ?? []), ...(context.unknownHere ?? [])],
     };
     try {
-      return await doStep<DefinedObservation>({
+      const { status, ...performed } = await doStep<DefinedObservation>({
         ...{ definition, step, context, facts },
         after: () => (isExternal(definition, step.do) ? undefined : folded.observation),
         kubeFor: ({ allow, onWritten, ...hooks }) =>
@@ -296,6 +298,8 @@ export function definedReconciler(
             },
           }),
       });
+      if (status !== undefined) await record(status, { step: step.do, ref: context.ref, did: performed.did });
+      return performed;
     } catch (error) {
       const [failure, did] = error instanceof PartlyDone ? [error.cause, error.did] : [error, []];
       if (isGoneBy(failure, context.ref)) return { observation: 'gone', did };
@@ -305,7 +309,8 @@ export function definedReconciler(
       });
       if (isOf(failure, 'disruption-budget')) return after({ waiting: waitForBudget(failure) });
       // What was remembered says it first, unless it does already: then the attempt fails with it.
-      if (isOf(failure, 'refused', 'access-denied') && live !== undefined && isTelling(view))
+      const isRefusal = isOf(failure, 'refused', 'access-denied') || isSaidByAuthor(failure);
+      if (isRefusal && live !== undefined && isTelling(view))
         return { ...after({ refused: causeOfFailure(failure, context.ref) }), refusal: failure };
       if (isNever(failure)) return after({ never: neverCause(failure) });
       const { attempt } = context;
@@ -313,6 +318,25 @@ export function definedReconciler(
       if (!isTold || !isNewsOf(failure, failure.asCause.reason, { view, attempt })) throw error;
       return { ...after({ refused: failure.asCause }), isUnknown: true };
     }
+  }
+
+  /** What a system has said is true whatever the resource is by now. @throws PartlyDone: nobody knows it, so the next attempt has the same key */
+  async function record(
+    status: object,
+    { step, ref, did }: { step: string; ref: ResourceRef; did: readonly Action[] },
+  ): Promise<void> {
+    const mistake = (error: unknown) => {
+      const failing = { reason: 'StepFailed', what: `the status that step ${step} returns`, asks: true };
+      return new PartlyDone(new ControllerError(definition.name, failing, error), did);
+    };
+    if (!writesStatus(definition)) throw mistake(new Error('the controller writes the status of no kind'));
+    const at = { ...ref, type, subresource: 'status' } as const;
+    const sent = { metadata: { uid: ref.uid }, status };
+    await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS }).catch((error: unknown) => {
+      throw error instanceof ApiError && !isOf(error, 'refused')
+        ? new PartlyDone(error, did)
+        : mistake(error);
+    });
   }
 
   /** A resource that is gone by then is not a failure. */
@@ -339,6 +363,25 @@ function isNewsOf(
   if (!isTelling(view) || isOf(error, 'retry-after') || isSaid(view, code)) return false;
   if (error instanceof ControllerError && !error.mayPass) return true;
   return isOf(error, 'refused', 'access-denied') || attempt > ATTEMPTS_UNTOLD;
+}
+
+/** Whether the controller has words of its own for it. */
+function isSaidByAuthor(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.said !== undefined;
+}
+
+/** The same client, whose writes fail in the words of the controller where it has some. */
+function inWordsOf(definition: AnyDefinition, client: KubernetesClient): KubernetesClient {
+  if (definition.refusal === undefined) return client;
+  return {
+    ...client,
+    request: <T>(options: RequestOptions) =>
+      client.request<T>(options).catch((error: unknown) => {
+        if (!(error instanceof ApiError) || options.method === 'GET') throw error;
+        const said = definition.refusal?.(error);
+        throw said === undefined ? error : error.as(said);
+      }),
+  };
 }
 
 /** Whether there is a place that says why a step has failed. */

@@ -31,7 +31,7 @@ export type Decided =
       readonly advice: readonly Advice[];
       readonly recheckAfter?: string;
     }
-  | { readonly do: 'record'; readonly because: string; readonly status: object }
+  | { readonly do: 'record'; readonly status: object; readonly then: Decided }
   | { readonly do: string; readonly isStep?: true; readonly because: string; readonly data?: unknown };
 
 type ObservedIn<D extends AnyDefinition> =
@@ -142,8 +142,9 @@ function decidedAs(outcome: Decision): Decided {
       const { is, cause, ...more } = outcome;
       return { do: is, ...cause, ...more };
     }
-    case 'converged':
     case 'record':
+      return { do: 'record', status: outcome.status, then: decidedAs(outcome.then) };
+    case 'converged':
     case 'removeFinalizer': {
       const { is, ...more } = outcome;
       return { do: is, ...more };

@@ -1,7 +1,12 @@
 import { uuid4 } from '@temporalio/workflow';
 import type { Observe, Step, StepReport } from '../src/contract/decision.ts';
 import { ATTEMPT_MAX_MS, type KeyedAttempt, type RunInput, type StepInput } from '../src/contract/run.ts';
-import { mergedUnknown, stillUnknown, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import {
+  mergedUnknown,
+  settled,
+  stillUnknown,
+  type UnknownAttempt,
+} from '../src/contract/unknown-attempt.ts';
 
 /** Between two attempts whose results are known, after so long; twice as long each time. */
 const BACKOFF_FIRST_MS = 5_000;
@@ -54,7 +59,9 @@ export class Attempts {
     this.#otherData = isRenamed ? this.#otherData + 1 : isDone ? 0 : this.#otherData;
     if (did.length > 0) this.#failures = 0;
     const isOneUnknown = unknown.some(({ idempotencyKey }) => idempotencyKey === this.#last?.idempotencyKey);
-    if (isUnknown !== true && (isDone || !isOneUnknown)) this.#last = undefined;
+    if (isUnknown === true) return;
+    if (isDone) this.#settle();
+    else if (!isOneUnknown) this.#last = undefined;
   }
 
   learn(unknown: readonly UnknownAttempt[]): void {
@@ -63,7 +70,7 @@ export class Attempts {
 
   /** The result of its last attempt is known. @returns when to try it again, in milliseconds */
   refused(): number {
-    this.#last = undefined;
+    this.#settle();
     this.#failures += 1;
     return Math.min(BACKOFF_FIRST_MS * 2 ** (this.#failures - 1), BACKOFF_MOST_MS);
   }
@@ -71,6 +78,12 @@ export class Attempts {
   /** Its result is known, and says when to try it again. */
   putOff(unknown: readonly UnknownAttempt[]): void {
     this.learn(unknown);
+    this.#settle();
+  }
+
+  /** The result of the last attempt is known. */
+  #settle(): void {
+    if (this.#last !== undefined) this.#unknown = settled(this.#unknown, this.#last.idempotencyKey);
     this.#last = undefined;
   }
 

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import type { ApiError } from '../contract/api-error.ts';
+import type { Cause } from '../contract/cause.ts';
 import type { PolicyRule } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
@@ -144,7 +146,8 @@ export interface ControllerDefinition<
       NoInfer<Observed>,
       Steps[Name],
       NoInfer<Clients>,
-      z.output<NoInfer<Options>>
+      z.output<NoInfer<Options>>,
+      F extends AnyKind ? StatusOf<F> : never
     >;
   };
   /**
@@ -179,6 +182,17 @@ export interface ControllerDefinition<
       'resource' | 'owned'
     >,
   ): readonly string[];
+  /**
+   * Your words and advice for a write that the API server refuses, or cannot make, such as for a webhook that is down. Condition, Event,
+   * history and `why` say them. Pure. Undefined: as the library says it.
+   *
+   * @example
+   * refusal: ({ message }) =>
+   *   message.includes('exceeded quota')
+   *     ? { reason: 'QuotaExceeded', message: 'the quota of the team is used up', advice: ['ask platform@ for more'] }
+   *     : undefined,
+   */
+  refusal?(error: ApiError): Cause | undefined;
   /** What the commands say. Default: from the spec and the conditions. */
   readonly messages?: Messages<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>>;
   /** What `observe` and the steps need in the cluster. What the library itself needs is added. Default: nothing. */

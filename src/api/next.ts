@@ -26,13 +26,15 @@ export interface NextOf<Steps, Status = never> {
   /** A person has to act. */
   stalled(cause: Cause, more?: StalledOptions): Decision;
   /**
-   * The status has to say something before the next step: what that step needs, and nobody could compute again. Then it is decided again.
-   * Only of a kind. Where the controller has `status`, this has to return the fields, too.
+   * The status has to say something before what comes next: what nobody could compute again, such as an ID that you choose. It is written
+   * unless it is there already, and then it is decided again. Only of a kind. Where the controller has `status`, this has to return the
+   * fields, too.
    *
    * @example
-   * if (status.address === undefined) return next.record('the address is chosen once', { address: free[0] });
+   * const address = status.address ?? free[0];
+   * return next.record({ address }, next.do.take('nobody has the address'));
    */
-  record(because: string, status: Partial<Status>): Decision;
+  record(status: Partial<Status>, then: Decision): Decision;
   /** Nothing is left outside: the finalizer is removed. Allowed at any time, such as for a resource that asks for nothing any more. */
   removeFinalizer(because: string): Decision;
 }
@@ -60,5 +62,5 @@ export type Decision =
   | { readonly is: 'converged'; readonly because: string; readonly notReady?: Cause }
   | ({ readonly is: 'wait'; readonly what: string } & WaitOptions)
   | ({ readonly is: 'stalled'; readonly cause: Cause } & StalledOptions)
-  | { readonly is: 'record'; readonly because: string; readonly status: object }
+  | { readonly is: 'record'; readonly status: object; readonly then: Decision }
   | { readonly is: 'removeFinalizer'; readonly because: string };

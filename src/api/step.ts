@@ -86,20 +86,39 @@ export interface StepContext<R, Owned, Observed, Clients = unknown, Options = un
   readonly mayGoOn: () => boolean;
 }
 
-/** What a step did. */
-export interface StepResult {
+/**
+ * What a step did.
+ *
+ * @typeParam Status the author's own fields of the status
+ */
+export interface StepResult<Status = never> {
   /** In the past tense: `created the bucket`. */
   readonly message: string;
   /** An Event of the resource that says the same. Both in CamelCase: `{ reason: 'Created', action: 'Create' }`. Default type: `Normal`. */
   readonly event?: { readonly reason: string; readonly action: string; readonly type?: 'Normal' | 'Warning' };
+  /**
+   * Written in the same attempt, such as an ID that the server has assigned: `{ id }`. Only of a kind. Where the controller has `status`,
+   * that has to return the fields, too. If the worker is killed between the answer and this write, the next attempt has the same
+   * `idempotencyKey`.
+   */
+  readonly status?: Partial<Status>;
 }
 
 /**
  * One step: an activity in the history, retried with backoff until it is done or no longer decided.
  *
  * @typeParam Data what a decision hands over besides a reason
+ * @typeParam Status the author's own fields of the status
  */
-export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Options = unknown> {
+export interface StepDefinition<
+  R,
+  Owned,
+  Observed,
+  Data,
+  Clients = unknown,
+  Options = unknown,
+  Status = never,
+> {
   /** What the Temporal UI shows beside the activity, before the reason: `create the bucket`. */
   readonly summary: string;
   /**
@@ -148,7 +167,10 @@ export interface StepDefinition<R, Owned, Observed, Data, Clients = unknown, Opt
    * @param data of the decision that named this step, in this very attempt. It is never in the history
    * @returns what it did, in the past tense: `created the bucket`; or more
    */
-  run(context: StepContext<R, Owned, Observed, Clients, Options>, data: Data): Promise<string | StepResult>;
+  run(
+    context: StepContext<R, Owned, Observed, Clients, Options>,
+    data: Data,
+  ): Promise<string | StepResult<Status>>;
 }
 
 /** What `messages` are made from: the resource as the API server has it, and what decisions are made from. */

@@ -1,4 +1,4 @@
-import type { Advice } from './cause.ts';
+import type { Advice, Cause } from './cause.ts';
 
 /** What an answer of the API server means for whoever asked; see docs/build-your-own.md, "What `kube` throws". */
 export const API_ERROR_CLASSES = [
@@ -61,6 +61,8 @@ export interface ApiErrorFields {
   readonly words?: string | undefined;
   /** What helps, where it is the error of an outside system. Default: what helps with the API server. */
   readonly advice?: readonly Advice[] | undefined;
+  /** As the controller says it. Default: as the library does. */
+  readonly said?: Cause | undefined;
   readonly cause?: unknown;
 }
 
@@ -88,6 +90,8 @@ export class ApiError extends Error {
   readonly words: string;
   /** Of an outside system. */
   readonly advice: readonly Advice[] | undefined;
+  /** In the words of the controller whose write it was. */
+  readonly said: Cause | undefined;
 
   constructor(message: string, fields: ApiErrorFields) {
     super(message, { cause: fields.cause });
@@ -100,5 +104,14 @@ export class ApiError extends Error {
     this.classification = fields.classification;
     this.words = fields.words ?? message;
     this.advice = fields.advice;
+    this.said = fields.said;
+  }
+
+  /** The same error in the words of a controller. */
+  as(said: Cause): ApiError {
+    const { status, reason, details, retryAfterMs, continueToken, classification, words, advice, cause } =
+      this;
+    const fields = { status, reason, details, retryAfterMs, continueToken, classification, words, advice };
+    return new ApiError(this.message, { ...fields, cause, said });
   }
 }

@@ -11,6 +11,8 @@ export interface UnknownAttempt {
   readonly untilMs: number;
   /** Nobody has seen its end, so it may still be in progress: its step is not tried again before `untilMs`. */
   readonly isEndUnseen?: true;
+  /** A later attempt with the same key has a known result. */
+  readonly isSettled?: true;
 }
 
 /** One entry for each key: what counts is the attempt that may take effect for longest. */
@@ -27,12 +29,23 @@ export function mergedUnknown(
   return [...byKey.values()];
 }
 
-/** Those that may still take effect. */
+/**
+ * Those that may still take effect, or whose key has no known result yet: where a system cannot be asked what became of them, the same step
+ * with the same key finds out.
+ */
 export function stillUnknown(
   attempts: readonly UnknownAttempt[] = [],
   nowMs: number,
 ): readonly UnknownAttempt[] {
-  return attempts.filter(({ untilMs }) => untilMs > nowMs);
+  return attempts.filter(
+    ({ untilMs, idempotencyKey, isSettled }) =>
+      untilMs > nowMs || (idempotencyKey !== undefined && isSettled !== true),
+  );
+}
+
+/** The key has a known result. */
+export function settled(attempts: readonly UnknownAttempt[], key: string): readonly UnknownAttempt[] {
+  return attempts.map((each) => (each.idempotencyKey === key ? { ...each, isSettled: true } : each));
 }
 
 /** Until when the last of them may take effect; 0: there is none. */

@@ -12,7 +12,8 @@ export interface WriteTarget {
 }
 
 /** What an error means to a person, and what that person can do. */
-export function causeOfError({ classification, words, advice }: ApiError, about: WriteTarget): Cause {
+export function causeOfError({ classification, words, advice, said }: ApiError, about: WriteTarget): Cause {
+  if (said !== undefined) return said;
   if (advice !== undefined) return { reason: outsideCode(classification), message: words, advice };
   switch (classification) {
     case 'access-denied':

@@ -64,9 +64,8 @@ describe('explore finds nothing wrong with', () => {
       for: Backup,
       decide({ resource: { status }, nowMs }, next) {
         if (status.startedAt === undefined)
-          return next.record('it starts', { startedAt: new Date(nowMs).toISOString() });
-        if (status.endedAtMs === undefined) return next.record('it ends', { endedAtMs: nowMs });
-        return next.converged('it has ended');
+          return next.record({ startedAt: new Date(nowMs).toISOString() }, next.converged('it starts'));
+        return next.record({ endedAtMs: status.endedAtMs ?? nowMs }, next.converged('it has ended'));
       },
       status: ({ resource: { status } }) => status,
     });

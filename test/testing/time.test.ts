@@ -25,11 +25,11 @@ function rollout(stageMs: number, last = 2) {
       const { stage, since } = status;
       const now = new Date(nowMs).toISOString();
       if (stage === undefined || since === undefined)
-        return next.record('it begins', { stage: 0, since: now });
+        return next.record({ stage: 0, since: now }, next.wait('stage 0', { recheckAfter: '1s' }));
       const leftMs = Date.parse(since) + stageMs - nowMs;
       if (stage === last) return next.converged('it is over');
       if (leftMs > 0) return next.wait(`stage ${stage}`, { recheckAfter: `${leftMs}ms` });
-      return next.record('the stage is over', { stage: stage + 1, since: now });
+      return next.record({ stage: stage + 1, since: now }, next.converged('the stage is over'));
     },
     status: ({ resource: { status } }) => status,
   });
@@ -80,7 +80,8 @@ describe('time goes on', () => {
         const leftMs = status.since === undefined ? 0 : Date.parse(status.since) + 3_600_000 - nowMs;
         if (leftMs > 0) return next.wait('the next hour', { recheckAfter: `${leftMs}ms` });
         const stage = 1 - (status.stage ?? 0);
-        return next.record('it rotates', { stage, since: new Date(nowMs).toISOString() });
+        const since = new Date(nowMs).toISOString();
+        return next.record({ stage, since }, next.wait('the next hour', { recheckAfter: '1h' }));
       },
     };
     expect(await statesOf(rotating)).toBeLessThan(2 * (await statesOf(rollout(10_000))));

@@ -8,7 +8,12 @@ import {
   type Stalled,
   type Wait,
 } from '../../src/contract/decision.ts';
-import { mergedUnknown, stillUnknown, type UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
+import {
+  mergedUnknown,
+  settled,
+  stillUnknown,
+  type UnknownAttempt,
+} from '../../src/contract/unknown-attempt.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { ApiError, isOf } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
@@ -232,7 +237,8 @@ export class RunsModel {
     if (attempt.keyed !== undefined && end.isUnknown !== true) {
       const isDone = end.did.length > 0 || end.refusal !== undefined;
       const { idempotencyKey } = attempt.keyed;
-      if (isDone || !unknown.some((each) => each.idempotencyKey === idempotencyKey)) run.lastAttempt = null;
+      if (isDone) settle(run);
+      else if (!unknown.some((each) => each.idempotencyKey === idempotencyKey)) run.lastAttempt = null;
     }
     const looksAgain = run.unseen && this.#rules.looksAgain;
     if (looksAgain) run.refused = null;
@@ -259,7 +265,7 @@ export class RunsModel {
         return;
       }
       this.#learn(state, run, attempt.unknownHere ?? []);
-      if (isKnown) run.lastAttempt = null;
+      if (isKnown) settle(run);
       else if (!hasBegun) {
         this.#observes(run);
         return;
@@ -426,6 +432,12 @@ function checkpointOf({
   lastAttempt,
 }: SimulatedRun): Checkpoint {
   return { next, unseen, localSteps, refused, hasResult, unknown, lastAttempt };
+}
+
+/** The result of the last attempt is known. */
+function settle(run: SimulatedRun): void {
+  if (run.lastAttempt !== null) run.unknown = settled(run.unknown, run.lastAttempt.idempotencyKey);
+  run.lastAttempt = null;
 }
 
 /** The workflow gets the signal: what was known before it does not count any more. */

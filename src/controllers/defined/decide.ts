@@ -259,7 +259,7 @@ class Deciding {
   #take(outcome: Decision): DefinedDecision {
     switch (outcome.is) {
       case 'step': {
-        const { step, because } = outcome;
+        const { step } = outcome;
         const { view, reads } = this.#at;
         const kept = this.#finalizerStep();
         if (kept !== undefined) return kept;
@@ -270,10 +270,7 @@ class Deciding {
         const isLate = mayLeave(this.#at.definition, step);
         const isSlow = reads.notDone === step && isReady(view);
         const isTold = isSlow || (isLate && stepUnderWay(view) === undefined) || reads.refused !== undefined;
-        const external = isLate ? { external: step } : {};
-        const report = isTold
-          ? reportStep(this.#at, { ...announced(step, because, reads.refused), ...external })
-          : undefined;
+        const report = isTold ? reportStep(this.#at, this.#announcedStep(outcome, reads.refused)) : undefined;
         return report ?? named;
       }
       case 'record':
@@ -289,26 +286,37 @@ class Deciding {
     }
   }
 
-  /** @throws Error where that would be decided again and again */
-  #record({ because, status: recorded }: Decision & { is: 'record' }): LibraryStep {
+  #announcedStep({ step, because }: Decision & { is: 'step' }, refused: Cause | undefined): ReportedRest {
+    const external = mayLeave(this.#at.definition, step) ? { external: step } : {};
+    return { ...announced(step, because, refused), ...external };
+  }
+
+  /** In one write with what is said before a step. @throws Error where that would be decided again and again */
+  #record({ status: recorded, then }: Decision & { is: 'record' }): DefinedDecision {
     const { name } = this.#at.definition;
     const { resource, view } = this.#at;
     if (!this.#writesStatus)
       throw new Error(
         `controller ${name} answers next.record, which is only for the controller that writes the status of a kind`,
       );
-    if (isSameIn(recorded, view.status))
-      throw new Error(`controller ${name} records what the status says already: ${because}`);
+    if (isSameIn(recorded, view.status)) return this.#take(then);
+    const kept = then.is === 'step' ? this.#finalizerStep() : undefined;
+    if (kept !== undefined) return kept;
     const status = { ...resource.status, ...recorded };
-    const kept = this.#at.definition.status?.({ ...contextOf(this.#at), resource: { ...resource, status } });
-    if (kept !== undefined && !isSameIn(recorded, kept))
+    const own = this.#at.definition.status?.({ ...contextOf(this.#at), resource: { ...resource, status } });
+    if (own !== undefined && !isSameIn(recorded, own))
       throw new Error(
         `controller ${name} records ${Object.keys(recorded).join(', ')}, but its status does not return that`,
       );
-    const patch = statusPatch(this.#at, announced('updateStatus', because), recorded);
-    if (patch === undefined) throw new Error(`there is nothing to record: ${because}`);
-    const { resourceVersion } = this.#at.view;
-    return { do: 'updateStatus', because, status: patch, resourceVersion };
+    const fields = Object.keys(recorded).join(', ');
+    const because = `${fields} has to be recorded first`;
+    const reported =
+      then.is === 'step'
+        ? this.#announcedStep(then, this.#at.reads.refused)
+        : announced('updateStatus', because);
+    const patch = statusPatch(this.#at, reported, recorded);
+    if (patch === undefined) throw new Error(`there is nothing to record: ${fields}`);
+    return { do: 'updateStatus', because, status: patch, resourceVersion: view.resourceVersion };
   }
 
   /** @throws Error where each attempt would decide on other data than the one before, and so none would begin */

@@ -39,7 +39,7 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
 };
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
-export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any>>>;
+export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any, any, any, any>>>;
 
 /** What the author's functions get: the view of a resource, where the controller has one; else the whole of it. */
 export type LiveResource =
@@ -206,7 +206,7 @@ export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown
     converged: (because, more = {}) => told({ is: 'converged', because, ...more }),
     wait: (what, more) => told({ is: 'wait', what, ...more }),
     stalled: (cause, more = {}) => told({ is: 'stalled', cause, ...more }),
-    record: (because, status) => ({ is: 'record', because, status }),
+    record: (status, then) => ({ is: 'record', status, then }),
     removeFinalizer: (because) => ({ is: 'removeFinalizer', because }),
   };
 }

@@ -65,6 +65,7 @@ const DECIDING: Functions = {
   children: 'ChildrenFailed',
   view: 'ViewFailed',
   interruptOn: 'DecideFailed',
+  refusal: 'RefusalFailed',
 };
 const OBSERVING: Functions = { observe: 'ObserveFailed' };
 const RUNNING: Functions = { run: 'StepFailed', deletes: 'DecideFailed', writes: 'DecideFailed' };

@@ -85,10 +85,11 @@ function found(at: Situation, reported: ReportedRest): readonly Finding[] {
 }
 
 /** Empty: it stays as it is. */
-function externalFindings({ view, seen, unknown }: Situation, reported: ReportedRest): readonly Finding[] {
+function externalFindings(at: Situation, reported: ReportedRest): readonly Finding[] {
+  const { view, seen } = at;
   const begins = 'external' in reported ? reported.external : undefined;
   if (begins !== undefined) return [externalFinding(begins)];
-  const isOver = !isAnnouncement(reported) && seen.live !== undefined && unknown.length === 0;
+  const isOver = !isAnnouncement(reported) && seen.live !== undefined && unknownFor(at) === 0;
   return isOver && stepUnderWay(view) !== undefined ? [externalFinding(undefined)] : [];
 }
 
