@@ -68,6 +68,12 @@ describe('the state of a resource without an open run', () => {
     expect(stateByStatus({ finalizer: BUILD_FINALIZER }, object)).toMatchObject({ state, message });
   });
 
+  it('waits for another controller of the operator that holds it, and blames nobody', () => {
+    const controller = { finalizer: BUILD_FINALIZER, otherFinalizers: ['example.com/beside'] };
+    const { state, message, cause } = stateByStatus(controller, going(['example.com/beside']));
+    expect([state, message, cause]).toEqual(['Waiting', 'it is being deleted', undefined]);
+  });
+
   it('has the reason and the message of its condition as the cause', () => {
     const cause = { reason: 'Unschedulable', message: 'some are not', advice: [] };
     expect(stateByStatus({ finalizer: BUILD_FINALIZER }, current(notReady)).cause).toEqual(cause);
