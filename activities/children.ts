@@ -103,7 +103,8 @@ export class ChildrenClient {
     const isWide = isSpread || !type.namespaced;
     const path = resourcePath(type, isWide ? {} : { namespace });
     const labelSelector = `${OWNER_LABEL}=${uid}`;
-    await eachPage({ client: this.#client, path, labelSelector }, { onPage, timeoutMs: REQUEST_TIMEOUT_MS });
+    const which = type.retired ? {} : { labelSelector };
+    await eachPage({ client: this.#client, path, ...which }, { onPage, timeoutMs: REQUEST_TIMEOUT_MS });
     return items;
   }
 

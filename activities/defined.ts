@@ -30,6 +30,7 @@ import {
   type SeenResource,
 } from '../src/controllers/defined/observation.ts';
 import {
+  isDeclaring,
   isExternal,
   isHeld,
   stepsOf,
@@ -187,9 +188,10 @@ export function definedReconciler(
     watched?: readonly ChildView[],
   ): Promise<LiveReads['declared']> {
     const declared = resource.isBeingDeleted
-      ? definition.children && { wanted: [] }
+      ? isDeclaring(definition) && { wanted: [] }
       : declaredBy(definition, resource, referred);
-    if (declared === undefined || 'outcome' in declared) return declared;
+    if (!declared) return undefined;
+    if ('outcome' in declared) return declared;
     if (watched !== undefined && !resource.isBeingDeleted) return { ...declared, there: watched };
     const children = new ChildrenClient(client, ownerOf(definition, resource));
     const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);

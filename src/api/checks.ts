@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { isKind } from './kind.ts';
 import { isParsed } from './parsed-type.ts';
 import { misnamed, mistimed, refuse } from './limits.ts';
+import { typeNameOf, type ResourceType } from '../contract/controller.ts';
 import type { StepDefinition } from './step.ts';
 import type { OwnedType, WatchedType } from './watched.ts';
 
@@ -17,6 +18,8 @@ interface Checked {
   readonly options?: z.ZodObject;
   readonly steps?: object;
   readonly finalizer?: string;
+  readonly retired?: readonly ResourceType[];
+  readonly retiredFinalizers?: readonly string[];
   readonly pollInterval?: string;
   readonly view?: unknown;
   readonly observe?: unknown;
@@ -29,12 +32,17 @@ interface Checked {
 /** @throws Error where it cannot work */
 export function checkController(definition: Checked): void {
   const { name, for: type, owns = [], options, finalizer, pollInterval } = definition;
-  const { view, observe, children, decide, revision } = definition;
+  const { view, observe, children, decide, revision, retired = [], retiredFinalizers = [] } = definition;
   const isParsedType = isKind(type) || isParsed(type);
+  const kept = retired.find((type) => owns.some((each) => typeNameOf(each) === typeNameOf(type)));
   const unseen = owns.find((each) => each.view === undefined);
   refuse(`controller ${name}`, [
     misnamed('controller', name),
     misnamed('finalizer', finalizer),
+    ...retiredFinalizers.map((each) => misnamed('finalizer', each)),
+    retiredFinalizers.some((each) => each === finalizer) &&
+      `${finalizer ?? ''} is in use, and cannot be retired`,
+    kept !== undefined && `${kept.kind} is in owns, and cannot be retired`,
     mistimed('pollInterval', 'pollInterval', pollInterval),
     ...Object.keys(options?.shape ?? {}).map((option) => misnamed('option', option)),
     ...stepProblems(definition),
@@ -51,7 +59,10 @@ export function checkController(definition: Checked): void {
   ]);
 }
 
-type Remembering = Pick<Checked, 'for' | 'observe' | 'finalizer' | 'steps' | 'leavesStatus'>;
+type Remembering = Pick<
+  Checked,
+  'for' | 'observe' | 'finalizer' | 'retiredFinalizers' | 'steps' | 'leavesStatus'
+>;
 
 /** Whether the status of its resources is the controller's to write. */
 export function writesStatus({ for: type, leavesStatus }: Pick<Checked, 'for' | 'leavesStatus'>): boolean {
@@ -71,11 +82,12 @@ export function hidesNote(definition: Remembering): string | false {
 
 /** Whether the library has to remember something of a resource whose status is not its own. */
 export function keepsNote(definition: Remembering): boolean {
-  const { observe, finalizer, steps = {} } = definition;
+  const { observe, finalizer, retiredFinalizers = [], steps = {} } = definition;
+  const isKept = finalizer !== undefined || retiredFinalizers.length > 0;
   const isAnyExternal = Object.values<{ readonly external?: boolean }>(
     steps as Readonly<Record<string, object>>,
   ).some(({ external }) => external);
-  return !writesStatus(definition) && (observe !== undefined || finalizer !== undefined || isAnyExternal);
+  return !writesStatus(definition) && (observe !== undefined || isKept || isAnyExternal);
 }
 
 /** The activities of the library; `default` is what Temporal calls where it knows no other. */
@@ -90,11 +102,12 @@ const LIBRARY_ACTIVITIES = [
 
 type Timed = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry'>;
 
-function stepProblems({ steps = {}, owns = [] }: Checked): readonly (string | undefined)[] {
+function stepProblems({ steps = {}, owns = [], retired = [] }: Checked): readonly (string | undefined)[] {
   const declared = owns.filter((each) => each.view === undefined).map(({ kind }) => kind);
   const taken = [
     ...LIBRARY_ACTIVITIES,
     ...declared.flatMap((kind) => [`create${kind}`, `apply${kind}`, `delete${kind}`]),
+    ...retired.map(({ kind }) => `delete${kind}`),
   ];
   return [
     // Not a member, but the prototype, where it is written out.

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ApiError } from '../contract/api-error.ts';
 import type { Cause } from '../contract/cause.ts';
-import type { PolicyRule } from '../contract/controller.ts';
+import type { PolicyRule, ResourceType } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
 import { checkController } from './checks.ts';
@@ -115,6 +115,16 @@ export interface ControllerDefinition<
    * remove. Default: none.
    */
   readonly finalizer?: string;
+  /**
+   * Types that were in `owns` of earlier versions. Objects whose controller owner reference has the UID of a resource are deleted, once all that
+   * it declares is as declared. Keep it until each cluster has run this version. Default: none.
+   */
+  readonly retired?: readonly ResourceType[];
+  /**
+   * Finalizers of earlier versions. `finalizer` takes their place; without it, they are taken away, also from a resource that is being deleted.
+   * Keep it until each cluster has run this version. Default: none.
+   */
+  readonly retiredFinalizers?: readonly string[];
   /** Observes it again and again, for changes that no watch shows: `10m`. From `10s` to `24d`. Default: never. */
   readonly pollInterval?: string;
   /**

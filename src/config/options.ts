@@ -281,7 +281,7 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         }),
         allowBreakingChanges: option('allow-breaking-changes', values.boolean, {
           default: 'false',
-          help: 'change a kind so that it no longer accepts all resources that it accepted',
+          help: 'change a kind so that it no longer accepts all resources that it accepted, or leave behind what it owned',
         }),
       },
       'generate',

@@ -108,6 +108,13 @@ export interface Identified extends Identity {
   readonly referred?: ReferredState | undefined;
 }
 
+/** What a controller may have left in a cluster. */
+export interface Leaves {
+  /** Types of objects that its resources own: `deployments.apps`. */
+  readonly owns: readonly string[];
+  readonly finalizers: readonly string[];
+}
+
 /**
  * A controller, as far as it is pure: what it watches, and what it decides. The watcher asks `decide` of its views, the
  * step activities ask it of what they read: there is one decision.
@@ -184,6 +191,8 @@ export interface Controller<
   readonly otherFinalizers?: readonly string[];
   /** The status of its resources says nothing of what it does. Default: it does, unless only metadata is read. */
   readonly leavesStatus?: true;
+  /** What nobody would remove if the next version no longer knew of it. Default: nothing. */
+  readonly leaves?: Leaves;
   /**
    * What its activities must be allowed, all of it and nothing more. What the watcher must be allowed, to list and
    * to watch, follows from `primary` and `children`.

@@ -28,7 +28,10 @@ function problemsOf(type: string, those: readonly AnyDefinition[]): readonly (st
   const writers = ofKind.filter(hasConditions);
   const finalizer = twiceIn(those.flatMap((each) => each.finalizer ?? []));
   const declared = twiceIn(those.flatMap((each) => declaredTypes(each).map(typeNameOf)));
+  const retired = those.flatMap((each) => retiredBeside(each, those))[0];
   return [
+    retired !== undefined &&
+      `of the controllers ${namesOf(those)} for ${type}, one would delete the ${retired} that another one owns`,
     writers.length > 1 &&
       `the controllers ${namesOf(writers)} for ${type} have status or children, and only one of them may: it writes the conditions`,
     ofKind.length > 1 &&
@@ -39,6 +42,12 @@ function problemsOf(type: string, those: readonly AnyDefinition[]): readonly (st
     declared !== undefined &&
       `the controllers ${namesOf(those)} for ${type} both declare ${declared}, and each would delete those of the other`,
   ];
+}
+
+function retiredBeside(one: AnyDefinition, those: readonly AnyDefinition[]): readonly string[] {
+  const others = those.filter((each) => each !== one);
+  const owned = others.flatMap(({ owns = [] }) => (owns as readonly WatchedType[]).map(typeNameOf));
+  return (one.retired ?? []).map(typeNameOf).filter((name) => owned.includes(name));
 }
 
 function hasConditions(definition: AnyDefinition): boolean {

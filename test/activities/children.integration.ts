@@ -218,6 +218,18 @@ describe('declared objects on a real API server', () => {
     expect(await cluster.get({ type: SERVICES, namespace, name: 'left' })).toBeUndefined();
   });
 
+  it('of a type that is retired are deleted by their owner reference, and others stay', async () => {
+    const [owner, other] = [await anOwner(), await anOwner()];
+    const name = uniqueName();
+    await converge(owner, [service(name)]);
+    await cluster.patch({ type: SERVICES, namespace, name }, { metadata: { labels: null } });
+    await converge(other, [service(`${name}-other`)]);
+    const retired = [{ ...SERVICES, manager: MANAGER, retired: true } as const];
+    expect((await converge(owner, [], retired)).steps).toEqual(['deleteService']);
+    expect(await cluster.get({ type: SERVICES, namespace, name })).toBeUndefined();
+    expect(await cluster.get({ type: SERVICES, namespace, name: `${name}-other` })).toBeDefined();
+  });
+
   it('are never taken from whoever has the name', async () => {
     const owner = await anOwner();
     const theirs = await cluster.create(SERVICES, {

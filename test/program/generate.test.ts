@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { defineController } from '../../src/api/controller.ts';
+import { CONFIG_MAPS } from '../../src/api/built-in.ts';
+import { defineController, type AnyKind, type ControllerDefinition } from '../../src/api/controller.ts';
 import { defineKind, type KindDefinition } from '../../src/api/kind.ts';
-import { allow, type PolicyRule } from '../../src/contract/controller.ts';
+import { allow, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { definedIn } from '../../src/program/defined.ts';
@@ -26,16 +27,23 @@ function aKind(change: Partial<KindDefinition<z.ZodObject, z.ZodObject>> = {}) {
   return defineKind<z.ZodObject>({ ...names, spec: SPEC, ...change });
 }
 
-interface Shop {
+interface Shop extends Pick<
+  ControllerDefinition<AnyKind, unknown, never, unknown, unknown>,
+  'retired' | 'retiredFinalizers'
+> {
   readonly kind?: ReturnType<typeof aKind>;
+  readonly finalizer?: string;
+  readonly owns?: readonly ResourceType[];
   readonly permissions?: readonly PolicyRule[];
 }
 
-function aProgram({ kind = aKind(), permissions = [] }: Shop = {}) {
+function aProgram({ kind = aKind(), permissions = [], owns = [], ...more }: Shop = {}) {
   const shop = defineController({
     name: 'shop',
     for: kind,
     permissions,
+    ...(owns.length > 0 && { owns, children: () => [] }),
+    ...more,
     observe: () => Promise.resolve(undefined),
     steps: {},
     decide: (_, next) => next.converged('nothing is to be done'),
@@ -196,6 +204,35 @@ describe('generate', () => {
     const agreed = { allowNewRights: true, allowBreakingChanges: true };
     expect(await generate(program, agreed)).toBe(0);
     await expect(textOf('crd/shops.yaml')).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('what a version may have left in a cluster', () => {
+  const before = aProgram({ owns: [JOBS, CONFIG_MAPS], finalizer: 'example.com/shop' });
+  const agreed = { allowNewRights: true };
+
+  it('is forgotten only when somebody agrees', async () => {
+    await generate(before);
+    const after = aProgram({ owns: [JOBS] });
+    expect(await generate(after, agreed)).toBe(1);
+    expect(said).toContain(
+      'forgotten: controller shop owned configmaps, whose objects stay: list the type in',
+    );
+    expect(said).toContain('forgotten: controller shop had the finalizer example.com/shop');
+    expect(await generate(after, { ...agreed, allowBreakingChanges: true })).toBe(0);
+    expect(await generate(after)).toBe(0);
+  });
+
+  it('is asked for as long as a version still retires it, and then, too', async () => {
+    await generate(before);
+    const retiring = aProgram({
+      ...{ owns: [JOBS], retired: [CONFIG_MAPS] },
+      ...{ finalizer: 'example.com/store', retiredFinalizers: ['example.com/shop'] },
+    });
+    expect(await generate(retiring, agreed)).toBe(0);
+    expect(await textOf('install.yaml')).toContain('resources: [configmaps], verbs: [delete, list');
+    expect(await generate(aProgram({ owns: [JOBS], finalizer: 'example.com/store' }), agreed)).toBe(1);
+    expect(said).toContain('forgotten: controller shop owned configmaps');
   });
 });
 

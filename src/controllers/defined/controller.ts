@@ -1,5 +1,12 @@
-import type { WatchedType } from '../../api/watched.ts';
-import { allow, RECORD_EVENTS, type Controller, type PolicyRule } from '../../contract/controller.ts';
+import type { OwnedType, WatchedType } from '../../api/watched.ts';
+import {
+  allow,
+  RECORD_EVENTS,
+  typeNameOf,
+  type Controller,
+  type Leaves,
+  type PolicyRule,
+} from '../../contract/controller.ts';
 import { digestOfTexts } from '../../contract/digest.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
 import type { MessageInput, ControllerMessages } from '../../contract/words.ts';
@@ -10,6 +17,8 @@ import { decideDefined, statusStepOf } from './decide.ts';
 import {
   attemptMaxMs,
   isAnyExternal,
+  isDeclaring,
+  isOurs,
   mayLeave,
   namesOf,
   remembers,
@@ -74,7 +83,8 @@ export function definedController(its: AnyDefinition): DefinedController {
     references: watchedReferences(definition),
     observation: (view, objects, { referred }) => ({
       view,
-      there: objects.filter((each) => 'readiness' in each),
+      // One of the same name may have been there before.
+      there: objects.filter((each) => 'readiness' in each).filter(({ ownerUid }) => ownerUid === view.uid),
       owned: belongingTo(
         view.uid,
         objects.filter((each) => 'view' in each),
@@ -102,6 +112,7 @@ export function definedController(its: AnyDefinition): DefinedController {
     ...(definition.observe !== undefined && { observes: true }),
     ...(definition.observe !== undefined && isAnyExternal(definition) && { observesOutside: true }),
     ...(finalizer !== undefined && { finalizer }),
+    leaves: leftBy(definition),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
@@ -115,6 +126,16 @@ export function definedController(its: AnyDefinition): DefinedController {
   };
 }
 
+/** What stays in clusters once no version knows of it any more. */
+function leftBy({ owns = [], retired = [], finalizer, retiredFinalizers = [] }: AnyDefinition): Leaves {
+  const types = owns as readonly OwnedType<unknown>[];
+  const owned = types.filter((each) => each.view === undefined || each.ownerOf === undefined);
+  return {
+    owns: [...owned, ...(retired as readonly WatchedType[])].map(typeNameOf),
+    finalizers: [...(finalizer === undefined ? [] : [finalizer]), ...retiredFinalizers],
+  };
+}
+
 /** Whether the watcher decides from what it shows, so that a decision says what is new. */
 function isDecidedFrom(definition: AnyDefinition, view: DefinedView): boolean {
   return definition.observe === undefined && !isFailedForGood(view);
@@ -122,7 +143,8 @@ function isDecidedFrom(definition: AnyDefinition, view: DefinedView): boolean {
 
 function ownPermissions(definition: AnyDefinition): readonly PolicyRule[] {
   const type = definition.for as WatchedType;
-  const isPatched = definition.finalizer !== undefined || keepsNote(definition);
+  const { finalizer, retiredFinalizers = [] } = definition;
+  const isPatched = finalizer !== undefined || retiredFinalizers.length > 0 || keepsNote(definition);
   return [
     allow(type, [isListed(type) ? 'list' : 'get', ...(isPatched ? ['patch'] : [])]),
     ...(writesStatus(definition) ? [allow(type, ['patch'], { subresource: 'status' })] : []),
@@ -138,7 +160,7 @@ function watchedView(definition: AnyDefinition, object: KubernetesObject): Defin
   return {
     ...rest,
     // Those of others may be many.
-    finalizers: seen.finalizers.filter((each) => each === definition.finalizer),
+    finalizers: seen.finalizers.filter((each) => isOurs(definition, each)),
     ...(isDecided && status !== undefined && { status }),
     ...((isDecided || isViewed(definition) || definition.interruptOn) && resource && { resource }),
   };
@@ -180,7 +202,7 @@ function viewNews(definition: AnyDefinition, { view, owned }: SeenResource): rea
 
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */
 function childrenNews(definition: AnyDefinition, { view, there = [] }: SeenResource): readonly string[] {
-  if (definition.children === undefined || !isStalled(view)) return [];
+  if (!isDeclaring(definition) || !isStalled(view)) return [];
   return [
     there
       .map(({ uid, digest, isBeingDeleted }) => `${uid} ${digest} ${isBeingDeleted}`)

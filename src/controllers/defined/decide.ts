@@ -21,7 +21,9 @@ import {
 } from './children/decide.ts';
 import { readsPods, withPods } from './children/hanging.ts';
 import {
+  isDeclaring,
   isHeld,
+  isOurs,
   mayLeave,
   nextOf,
   remembers,
@@ -51,6 +53,7 @@ import {
   isFailedForGood,
   isReady,
   isSaid,
+  hasRetired,
   isStalled,
   stepUnderWay,
 } from './watched.ts';
@@ -162,8 +165,7 @@ function readsIn(
 ): LiveReads | undefined {
   if (live !== undefined) return live;
   if (definition.observe !== undefined) return undefined;
-  if (view.isBeingDeleted)
-    return definition.children === undefined ? {} : { declared: { wanted: [], there } };
+  if (view.isBeingDeleted) return isDeclaring(definition) ? { declared: { wanted: [], there } } : {};
   const isInvalid = view.resource?.invalid !== undefined;
   // Not all of it is watched where the operator may only see some namespaces.
   const isReferredUnknown = referredTypes(definition).length > 0 && referred === undefined && !isInvalid;
@@ -181,6 +183,8 @@ class Deciding {
 
   decide(): DefinedDecision {
     const { view, resource, reads } = this.#at;
+    const renamed = this.#retiredStep();
+    if (renamed !== undefined) return renamed;
     if (resource.invalid !== undefined && !view.isBeingDeleted)
       return this.#rest(this.#invalidRest(resource.invalid));
     if (reads.never !== undefined)
@@ -194,6 +198,21 @@ class Deciding {
     const cause = invalidSpecCause(this.#at.view, message);
     // A type that is not ours has no condition that shows it.
     return stalled(cause, this.#writesStatus ? {} : { event: warning(cause, 'Reconcile') });
+  }
+
+  /** Undefined: there is none of an earlier version, or the resource goes with it. */
+  #retiredStep(): DefinedStep | undefined {
+    const { definition, view } = this.#at;
+    const { finalizer } = definition;
+    if (!hasRetired(definition, view) || (view.isBeingDeleted && finalizer !== undefined)) return undefined;
+    const others = view.finalizers.filter((each) => !isOurs(definition, each));
+    return finalizer === undefined
+      ? this.#withFinalizers('removeFinalizer', others, 'it is of an earlier version')
+      : this.#withFinalizers(
+          'addFinalizer',
+          [...others, finalizer],
+          'that of an earlier version is replaced',
+        );
   }
 
   /** Undefined: it has it, or is to have none. */
@@ -348,7 +367,7 @@ class Deciding {
     const unknown = this.#awaitUnknown();
     if (unknown !== undefined) return unknown;
     if (!isHeld(this.#at.definition, view.finalizers)) return this.#rest(converged(because));
-    const others = view.finalizers.filter((each) => each !== finalizer);
+    const others = view.finalizers.filter((each) => !isOurs(this.#at.definition, each));
     return this.#withFinalizers('removeFinalizer', others, because);
   }
 

@@ -83,9 +83,19 @@ export function isAnyExternal(definition: AnyDefinition): boolean {
   return Object.keys(stepsOf(definition)).some((step) => isExternal(definition, step));
 }
 
+/** Whether objects are declared, or what earlier versions have declared is deleted. */
+export function isDeclaring({ retired = [], ...definition }: AnyDefinition): boolean {
+  return definition.children !== undefined || retired.length > 0;
+}
+
 /** Whether an object is kept until the controller lets it go. */
-export function isHeld({ finalizer }: AnyDefinition, finalizers: readonly string[] = []): boolean {
-  return finalizer !== undefined && finalizers.includes(finalizer);
+export function isHeld(definition: AnyDefinition, finalizers: readonly string[] = []): boolean {
+  return finalizers.some((each) => isOurs(definition, each));
+}
+
+/** Whether it is a finalizer of the controller, or was one of an earlier version. */
+export function isOurs({ finalizer, retiredFinalizers = [] }: AnyDefinition, one: string): boolean {
+  return one === finalizer || retiredFinalizers.includes(one);
 }
 
 /**

@@ -16,7 +16,7 @@ import { conditionsIn, generationIn } from '../condition.ts';
 import { controlOf, controlWithoutStatusOf, controlWithStatusOf } from '../control/annotations.ts';
 import { fieldsOf, type Fields } from '../fields.ts';
 import type { Declares } from './children/declared.ts';
-import { isHeld, stepsOf, type AnyDefinition, type LiveResource } from './definition.ts';
+import { isDeclaring, isHeld, stepsOf, type AnyDefinition, type LiveResource } from './definition.ts';
 import { noteIn, noteTextIn } from './note.ts';
 
 /** What is known of a resource itself. */
@@ -119,7 +119,7 @@ function rememberedOf(definition: AnyDefinition, object: KubernetesObject): Reme
 /** Whether more than an annotation may ask for a poll or an approval. Resources without annotations are many. */
 function isAlwaysControlled(definition: AnyDefinition): boolean {
   const isDeleting = Object.values(stepsOf(definition)).some((step) => step.deletes !== undefined);
-  return isDeleting || definition.children !== undefined || definition.pollInterval !== undefined;
+  return isDeleting || isDeclaring(definition) || definition.pollInterval !== undefined;
 }
 
 /** The whole resource, parsed. */

@@ -16,6 +16,8 @@ import type { DefinedView } from './view.ts';
 export function decideWatched(definition: AnyDefinition, seen: SeenResource, nowMs: number): DefinedDecision {
   const { view, declared } = seen;
   if (view.isBeingDeleted) return { do: 'observe', because: 'the resource is being deleted' };
+  if (hasRetired(definition, view))
+    return { do: 'observe', because: 'it has a finalizer of an earlier version' };
   if (declared === 'unknown') return { do: 'observe', because: 'what it declares or refers to is not known' };
   const digest = inputsDigest(definition, seen);
   const againMs = digest === undefined ? undefined : observedAgainMs(digest, view, nowMs);
@@ -39,6 +41,11 @@ function decideDeclared(
   // Its words are a part of the digest, so the status says it.
   if (next.do !== 'converged' || view.observedGeneration !== view.generation) return undefined;
   return readsPods(definition) ? withPods(next, { view, nowMs }) : next;
+}
+
+/** Whether it has a finalizer of an earlier version. */
+export function hasRetired({ retiredFinalizers = [] }: AnyDefinition, { finalizers }: DefinedView): boolean {
+  return finalizers.some((each) => retiredFinalizers.includes(each));
 }
 
 /** As the status says. */

@@ -7,11 +7,14 @@ import type { Installed } from './chart.ts';
 import { Definition } from './definition.ts';
 import { readText } from './files.ts';
 import { addedRules, ruleText } from './merge-rules.ts';
+import { LEAVES_ANNOTATION } from './operator-objects.ts';
 
 /** What is different from the files that are there, and that somebody has to agree to. */
 export interface GeneratedChanges {
   /** What stored resources or manifests can no longer have. */
   readonly breaking: readonly string[];
+  /** What would stay in clusters, since no controller knows of it any more. */
+  readonly forgotten: readonly string[];
   /** What the operator may do, and could not do before. */
   readonly rights: readonly string[];
   /** Files of definitions that the program no longer has. */
@@ -29,7 +32,7 @@ export async function changesFrom(directory: string, installed: Installed): Prom
   return {
     breaking: compared.flatMap(({ breaking }) => breaking),
     left: compared.flatMap(({ left }) => left),
-    rights: await newRights(directory, installed),
+    ...(await roleChanges(directory, installed)),
   };
 }
 
@@ -45,7 +48,7 @@ async function earlierDefinitions(directory: string) {
 
 const Role = z.object({
   kind: z.literal('ClusterRole'),
-  metadata: z.object({ name: z.string() }),
+  metadata: z.object({ name: z.string(), annotations: z.record(z.string(), z.string()).default({}) }),
   rules: z.array(
     z.object({
       apiGroups: z.array(z.string()),
@@ -56,10 +59,36 @@ const Role = z.object({
   ),
 });
 
-async function newRights(directory: string, { built, rules }: Installed): Promise<string[]> {
+const Left = z.record(z.string(), z.object({ owns: z.array(z.string()), finalizers: z.array(z.string()) }));
+
+async function roleChanges(
+  directory: string,
+  { built, rules, leaves }: Installed,
+): Promise<Pick<GeneratedChanges, 'forgotten' | 'rights'>> {
   const text = await readText(join(directory, 'install.yaml'));
-  if (text === undefined) return [];
+  if (text === undefined) return { forgotten: [], rights: [] };
   const roles = parseAllDocuments(text).flatMap((document) => Role.safeParse(document.toJS()).data ?? []);
-  const before = roles.find(({ metadata }) => metadata.name === built.name)?.rules ?? [];
-  return addedRules(before, rules).map(ruleText);
+  const role = roles.find(({ metadata }) => metadata.name === built.name);
+  const before = Left.parse(JSON.parse(role?.metadata.annotations[LEAVES_ANNOTATION] ?? '{}'));
+  return {
+    forgotten: forgotten(before, leaves),
+    rights: addedRules(role?.rules ?? [], rules).map(ruleText),
+  };
+}
+
+function forgotten(before: z.infer<typeof Left>, now: Installed['leaves']): string[] {
+  return Object.entries(before).flatMap(([name, { owns, finalizers }]) => {
+    const known = now[name];
+    const types = owns.filter((type) => known?.owns.includes(type) !== true);
+    const others = finalizers.filter((each) => known?.finalizers.includes(each) !== true);
+    return [
+      ...types.map(
+        (type) => `controller ${name} owned ${type}, whose objects stay: list the type in its \`retired\``,
+      ),
+      ...others.map(
+        (each) =>
+          `controller ${name} had the finalizer ${each}, which keeps resources from being deleted: list it in its \`retiredFinalizers\``,
+      ),
+    ];
+  });
 }

@@ -58,15 +58,22 @@ function staleLine(path: string): string {
 }
 
 /** What nobody has agreed to. */
-function refusalsOf({ breaking, rights }: GeneratedChanges, options: Generating['options']): string[] {
+function refusalsOf(
+  { breaking, forgotten, rights }: GeneratedChanges,
+  options: Generating['options'],
+): string[] {
   const agree = {
     breaking: 'give the kind a new field instead, or agree with --allow-breaking-changes',
+    forgotten: 'or agree with --allow-breaking-changes',
     rights: 'agree with --allow-new-rights',
   };
   return [
     ...(options.allowBreakingChanges
       ? []
-      : breaking.map((each) => `breaking change: ${each}; ${agree.breaking}`)),
+      : [
+          ...breaking.map((each) => `breaking change: ${each}; ${agree.breaking}`),
+          ...forgotten.map((each) => `forgotten: ${each}, ${agree.forgotten}`),
+        ]),
     ...(options.allowNewRights ? [] : rights.map((each) => `new right: ${each}; ${agree.rights}`)),
   ];
 }
@@ -97,6 +104,7 @@ function installedAs(program: Program, built: Built): Installed {
     definitions,
     rules: mergeRules(rules),
     types: [...new Map(controllers.map(({ primary: { type } }) => [typeNameOf(type), type])).values()],
+    leaves: Object.fromEntries(controllers.flatMap(({ name, leaves }) => (leaves ? [[name, leaves]] : []))),
     roles: definitions.flatMap((each) => rolesOfPeople(built, each)),
   };
 }

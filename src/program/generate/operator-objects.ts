@@ -1,5 +1,5 @@
 import { RBAC_GROUP } from '../../controllers/kinds.ts';
-import type { PolicyRule, ResourceType } from '../../contract/controller.ts';
+import type { Leaves, PolicyRule, ResourceType } from '../../contract/controller.ts';
 import { approvalPolicy } from './approval-policy.ts';
 import type { Built } from './built.ts';
 
@@ -22,9 +22,17 @@ export interface OperatorParts {
   readonly rules: readonly PolicyRule[];
   /** The types of its resources. */
   readonly types: readonly ResourceType[];
+  /** By controller. */
+  readonly leaves: Readonly<Record<string, Leaves>>;
 }
 
-export function operatorObjects({ built, namespace, rules, types }: OperatorParts, fill: Fill): object[] {
+/** Of the ClusterRole: what each controller may have left in clusters, so that `generate` notices what a new version forgets. */
+export const LEAVES_ANNOTATION = 'durable-operator.dev/leaves';
+
+export function operatorObjects(
+  { built, namespace, rules, types, leaves }: OperatorParts,
+  fill: Fill,
+): object[] {
   const { name } = built;
   const labels = { 'app.kubernetes.io/name': name };
   const metadata = { name, namespace, labels };
@@ -36,7 +44,11 @@ export function operatorObjects({ built, namespace, rules, types }: OperatorPart
     },
     ...roleAndBinding('ClusterRole', {
       account,
-      metadata: { name, labels: { ...labels, ...policyLabel(name) } },
+      metadata: {
+        name,
+        labels: { ...labels, ...policyLabel(name) },
+        annotations: { [LEAVES_ANNOTATION]: JSON.stringify(leaves) },
+      },
       rules,
     }),
     ...checkOfApprovals(name, types),
@@ -93,7 +105,7 @@ function checkOfApprovals(name: string, types: readonly ResourceType[]): object[
 }
 
 interface Role {
-  readonly metadata: { readonly name: string; readonly labels: object };
+  readonly metadata: { readonly name: string; readonly labels: object; readonly annotations?: object };
   readonly rules: readonly PolicyRule[];
   readonly account: object;
 }

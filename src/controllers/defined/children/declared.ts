@@ -9,7 +9,7 @@ import {
   type WatchedChild,
 } from '../../../contract/controller.ts';
 import { MANAGED_BY } from '../../kinds.ts';
-import { nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
+import { isDeclaring, nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
 import { errorOf } from '../failing.ts';
 import { referredTypes } from '../references.ts';
 import type { LiveResource } from '../definition.ts';
@@ -39,9 +39,12 @@ export type DeclaredView =
 export type Declares = (referred: ReferredState | undefined) => DeclaredView | undefined;
 
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
-  const { owns = [], operator: manager = MANAGED_BY } = definition;
+  const { owns = [], retired = [], operator: manager = MANAGED_BY } = definition;
   const types = owns as readonly (Omit<DeclaredType, 'manager'> & { readonly view?: unknown })[];
-  return types.filter(({ view }) => view === undefined).map((type) => ({ ...type, manager }));
+  return [
+    ...types.filter(({ view }) => view === undefined).map((type) => ({ ...type, manager })),
+    ...retired.map((type) => ({ ...type, manager, retired: true as const })),
+  ];
 }
 
 export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: LiveResource): ChildOwner {
@@ -54,7 +57,8 @@ export function declaredBy(
   resource: LiveResource,
   references: readonly ReferencedObject[],
 ): Declared | undefined {
-  if (definition.children === undefined || resource.invalid !== undefined) return undefined;
+  if (!isDeclaring(definition) || resource.invalid !== undefined) return undefined;
+  if (definition.children === undefined) return { wanted: [] };
   const answer: Children = definition.children({ ...UNBOUND, resource, references }, nextOf(definition));
   if (isOutcome(answer)) return { outcome: answer };
   try {
@@ -88,7 +92,7 @@ function isList(answer: Children): answer is readonly ChildManifest[] {
 
 /** Only what depends on references keeps the resource. */
 export function declaresOf(definition: AnyDefinition, resource: LiveResource): Declares | undefined {
-  if (definition.children === undefined || resource.invalid !== undefined) return undefined;
+  if (!isDeclaring(definition) || resource.invalid !== undefined) return undefined;
   if (referredTypes(definition).length === 0) {
     const declared = declaredView(definition, resource, []);
     return () => declared;
@@ -125,7 +129,7 @@ export function watchedChildren(definition: AnyDefinition): readonly WatchedChil
   const whose = { controller: definition.name, type: definition.for as WatchedType };
   return declaredTypes(definition).map((type) => ({
     type,
-    labelSelector: OWNER_LABEL,
+    ...(type.retired ? { metadataOnly: true as const } : { labelSelector: OWNER_LABEL }),
     ownerKey: (object) => childOwnerKey(object, whose),
     view: (object) => childView(type, object),
   }));
@@ -133,9 +137,13 @@ export function watchedChildren(definition: AnyDefinition): readonly WatchedChil
 
 /** What the Temporal UI shows of the steps on declared objects. */
 export function childSummaries(definition: AnyDefinition): Readonly<Record<string, string>> {
-  const summaries = declaredTypes(definition).flatMap(({ kind }) => [
-    [`create${kind}`, `create what is declared: ${kind}`],
-    [`apply${kind}`, `make it as it is declared: ${kind}`],
+  const summaries = declaredTypes(definition).flatMap(({ kind, retired }) => [
+    ...(retired
+      ? []
+      : [
+          [`create${kind}`, `create what is declared: ${kind}`],
+          [`apply${kind}`, `make it as it is declared: ${kind}`],
+        ]),
     [`delete${kind}`, `delete what is no longer declared: ${kind}`],
   ]);
   return Object.fromEntries(summaries) as Readonly<Record<string, string>>;
@@ -147,6 +155,8 @@ export function childPermissions(definition: AnyDefinition): readonly PolicyRule
   return [
     // To set blockOwnerDeletion, where the plugin OwnerReferencesPermissionEnforcement guards that.
     allow(definition.for as WatchedType, ['update'], { subresource: 'finalizers' }),
-    ...types.map((type) => allow(type, ['get', 'list', 'create', 'patch', 'delete'])),
+    ...types.map((type) =>
+      allow(type, type.retired ? ['list', 'delete'] : ['get', 'list', 'create', 'patch', 'delete']),
+    ),
   ];
 }

@@ -17,6 +17,8 @@ export interface DeclaredType extends ResourceType {
   readonly manager?: string;
   readonly once?: true;
   readonly replace?: true;
+  /** It was declared by an earlier version: all that is left is deleted. */
+  readonly retired?: true;
 }
 
 /** Which object of which type. */
@@ -68,7 +70,9 @@ function wantedObject(
   types: readonly DeclaredType[],
 ): WantedObject {
   const { apiVersion, kind, metadata } = manifest;
-  const type = types.find((each) => each.kind === kind && apiVersionOf(each) === apiVersion);
+  const type = types.find(
+    (each) => each.kind === kind && apiVersionOf(each) === apiVersion && each.retired !== true,
+  );
   if (type === undefined)
     throw new Error(`children declares ${apiVersion} ${kind}, which owns does not list without a view`);
   const namespace = type.namespaced ? (metadata.namespace ?? owner.metadata.namespace) : undefined;
