@@ -10,7 +10,7 @@ const Drain = defineKind({
 });
 
 /** Evicts all Pods, one after the other. */
-function draining(isObserving: boolean) {
+function draining(isObserving: boolean, given: object = {}) {
   const view = ({
     metadata: { name, uid },
   }: {
@@ -40,12 +40,13 @@ function draining(isObserving: boolean) {
     },
     decide: ({ owned }, next) =>
       owned.length > 0 ? next.do.evict('there are Pods') : next.converged('there are none'),
+    ...given,
   });
 }
 
 /** @param refused the Pods that a PodDisruptionBudget protects */
-function aWorld(isObserving: boolean, refused: Set<string>, causes?: readonly object[]) {
-  const world = new AuthorWorld(draining(isObserving), {
+function aWorld(isObserving: boolean, refused: Set<string>, causes?: readonly object[], given?: object) {
+  const world = new AuthorWorld(draining(isObserving, given), {
     types: [PODS],
     spec: {},
     refuse: ({ path }) => {
@@ -87,6 +88,14 @@ describe.each([
     expect(world.condition('Ready')).toMatchObject({ status: 'True' });
     expect(world.cluster.list(PODS)).toEqual([]);
   });
+});
+
+it('an eviction that is tried again changes the status no more, or the watch would end the wait', async () => {
+  const world = aWorld(true, new Set(['web-1']), undefined, { finalizer: 'example.com/drain' });
+  await world.run();
+  const { length } = world.requests;
+  expect(await world.run()).toEqual(['evict']);
+  expect(world.requests.slice(length)).toEqual(['POST web-1/eviction']);
 });
 
 describe('the pause until the next try', () => {

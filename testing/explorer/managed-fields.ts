@@ -1,5 +1,12 @@
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { canonicalText, fieldsOf, listOf, textOf, type Fields } from '../../src/controllers/fields.ts';
+import {
+  canonicalText,
+  fieldsOf,
+  isFields,
+  listOf,
+  textOf,
+  type Fields,
+} from '../../src/controllers/fields.ts';
 
 /*
  * Who owns which fields, as the API server keeps it, except that it takes each list as a whole. Source: Kubernetes docs, "Server-Side
@@ -19,6 +26,7 @@ export function conflictsOf(before: KubernetesObject, manager: string, sent: Fie
   const content = contentOf(sent);
   const others = entriesOf(before).filter((each) => !isOf(each, manager, 'Apply'));
   return pathsIn(fieldsIn(content))
+    .filter((path) => !isFields(valueAt(content, path)))
     .filter((path) => others.some(({ fieldsV1 }) => owns(fieldsOf(fieldsV1), path)))
     .filter((path) => canonicalText(valueAt(content, path)) !== canonicalText(valueAt(before, path) ?? null));
 }
@@ -141,6 +149,8 @@ function withEntries(object: KubernetesObject, managedFields: readonly Fields[])
 function asObject(fields: Fields, before: KubernetesObject): KubernetesObject {
   const { generation = 1 } = before.metadata;
   const isOther = canonicalText(fields['spec'] ?? null) !== canonicalText(before['spec'] ?? null);
-  const metadata = { ...before.metadata, ...fieldsOf(fields['metadata']) };
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest: the last of them may be gone
+  const { labels, annotations, ownerReferences, ...others } = before.metadata;
+  const metadata = { ...others, ...(fieldsOf(fields['metadata']) as Partial<KubernetesObject['metadata']>) };
   return { ...fields, metadata: { ...metadata, generation: isOther ? generation + 1 : generation } };
 }

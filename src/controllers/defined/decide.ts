@@ -10,6 +10,7 @@ import {
   waitFor,
   warning,
   type Rest,
+  type Wait,
 } from '../../contract/decision.ts';
 import { stillUnknown, unknownUntil } from '../../contract/unknown-attempt.ts';
 import {
@@ -190,8 +191,15 @@ class Deciding {
     if (reads.never !== undefined)
       return this.#rest(stalled(reads.never, { event: warning(reads.never, 'Reconcile') }));
     if (reads.unobserved !== undefined) return this.#rest(unobservedRest(reads.unobserved));
-    if (reads.waiting !== undefined) return this.#rest(reads.waiting);
+    if (reads.waiting !== undefined) return this.#waitToTry(reads.waiting);
     return this.#decideChildren();
+  }
+
+  /** That its step may be in progress stays as it is: else each try would change the status twice, which ends the wait. */
+  #waitToTry(wait: Wait): DefinedDecision {
+    const external = stepUnderWay(this.#at.view);
+    const reported = external === undefined ? wait : { do: 'wait' as const, for: wait.for, external };
+    return reportStep(this.#at, reported) ?? wait;
   }
 
   #invalidRest(message: string): Rest {

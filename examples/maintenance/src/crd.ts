@@ -1,0 +1,3 @@
+import { NodeMaintenance } from './kind.ts';
+
+console.log(JSON.stringify(NodeMaintenance.manifest));
