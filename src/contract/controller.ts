@@ -191,6 +191,8 @@ export interface Controller<
   readonly otherFinalizers?: readonly string[];
   /** The status of its resources says nothing of what it does. Default: it does, unless only metadata is read. */
   readonly leavesStatus?: true;
+  /** Objects of its resources are in other namespaces, so that watches of single namespaces do not suffice. Default: none. */
+  readonly isElsewhere?: true;
   /** What nobody would remove if the next version no longer knew of it. Default: nothing. */
   readonly leaves?: Leaves;
   /**

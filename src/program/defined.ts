@@ -43,7 +43,9 @@ function programController(definition: AnyDefinition, clients: ClientsFor): Prog
   const type = definition.for as WatchedType;
   const boundTo = (all: ControllerOptions) => {
     const options = optionsOfController(all, name);
-    return bound(definition, { options, clients: () => clients(options) });
+    const { namespaces = [] } = all.reconciliation;
+    const isNarrow = namespaces.length > 0;
+    return bound({ ...definition, isNarrow }, { options, clients: () => clients(options) });
   };
   return {
     ...definedWith(name, boundTo),

@@ -64,8 +64,18 @@ interface ChoosingOptions extends ControllerOptions {
   readonly reconciliation: ControllerOptions['reconciliation'] & { readonly controllers: readonly string[] };
 }
 
-/** The controllers that `--controllers` leaves, in their order. */
+/**
+ * The controllers that `--controllers` leaves, in their order.
+ *
+ * @throws ConfigurationError where `--namespaces` would hide objects of one: it would create them again and again
+ */
 export function chosenControllers(program: Program, options: ChoosingOptions): readonly Controller[] {
-  const { controllers: chosen } = options.reconciliation;
-  return controllersOf(program, options).filter(({ name }) => chosen.includes(name));
+  const { controllers: chosen, namespaces = [] } = options.reconciliation;
+  const controllers = controllersOf(program, options).filter(({ name }) => chosen.includes(name));
+  const wide = controllers.find(({ isElsewhere }) => isElsewhere);
+  if (namespaces.length > 0 && wide !== undefined)
+    throw new ConfigurationError(
+      `controller ${wide.name} has objects in other namespaces than its resources, which --namespaces leaves out; watch all namespaces, or leave the controller out by --controllers`,
+    );
+  return controllers;
 }

@@ -8,7 +8,7 @@ import { fieldsOf } from '../../src/controllers/fields.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
 import { objectKey, type SimulatedCluster } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
-import { Website, website } from '../support/website.ts';
+import { publishedWebsite, Website, website } from '../support/website.ts';
 
 /** The steps of a website on a server that changes or refuses what is written. */
 
@@ -225,6 +225,19 @@ describe('what the server refuses of several objects', () => {
     isRefused = false;
     expect(await world.run()).toEqual(['createService', 'deleteService', 'updateStatus']);
     expect(services(world)).toEqual(['two']);
+  });
+});
+
+describe('declared objects in another namespace, of an operator that watches some namespaces', () => {
+  it('are a mistake, which is told once, and makes no further run', async () => {
+    const narrow = { ...publishedWebsite, isNarrow: true };
+    const world = new AuthorWorld(narrow, { types: [CONFIG_MAPS], spec: { image: 'one' } });
+    expect((await world.run()).at(0)).toBe('updateStatus');
+    expect(world.condition('Ready')).toMatchObject({
+      reason: 'ChildrenFailed',
+      message: expect.stringContaining('which an operator with --namespaces cannot watch'),
+    });
+    expect(world.cluster.list(CONFIG_MAPS)).toEqual([]);
   });
 });
 

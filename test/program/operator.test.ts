@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defaultOptions } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/contract/configuration-error.ts';
-import { controllersOf } from '../../src/program/program.ts';
+import { definedIn } from '../../src/program/defined.ts';
+import { chosenControllers, controllersOf } from '../../src/program/program.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
+import { publishedWebsite } from '../support/website.ts';
 import { shopOperator as program } from '../support/shop-operator.ts';
 
 class NoRuns extends RunReader {
@@ -82,6 +84,23 @@ describe('a program with a controller of its own', () => {
     const { stderr, status } = await asked(['get'], { program: twice });
     expect(stderr).toContain(sentence);
     expect(status).toBe(2);
+  });
+
+  it('refuses some namespaces for a controller whose objects are in others, unless it is left out', () => {
+    const website = {
+      name: 'website-operator',
+      controllers: [definedIn(publishedWebsite, 'website-operator')],
+    };
+    const { reconciliation, ...options } = defaultOptions(website);
+    const chosen = (namespaces: readonly string[], controllers = ['website']) =>
+      chosenControllers(website, {
+        ...options,
+        reconciliation: { ...reconciliation, namespaces, controllers },
+      });
+    const sentence = 'controller website has objects in other namespaces than its resources';
+    expect(() => chosen(['shop'])).toThrow(sentence);
+    expect(chosen(['shop'], [])).toEqual([]);
+    expect(chosen([])).toHaveLength(1);
   });
 
   it('gets resources of its kinds alone', async () => {

@@ -113,6 +113,7 @@ export function definedController(its: AnyDefinition): DefinedController {
     ...(definition.observe !== undefined && isAnyExternal(definition) && { observesOutside: true }),
     ...(finalizer !== undefined && { finalizer }),
     leaves: leftBy(definition),
+    ...(isElsewhere(definition) && { isElsewhere: true }),
     // What is created there is refused.
     ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
     permissions: [
@@ -124,6 +125,23 @@ export function definedController(its: AnyDefinition): DefinedController {
       ...(definition.permissions ?? []),
     ],
   };
+}
+
+/** As far as that can be told without a resource: who only declares objects has a finalizer for those elsewhere. */
+function isElsewhere({ finalizer, owns = [], for: type, ...definition }: AnyDefinition): boolean {
+  if (!(type as WatchedType).namespaced) return false;
+  const isDeclaring = definition.children !== undefined && finalizer !== undefined;
+  const isOnly = definition.decide === undefined && definition.observe === undefined;
+  return (isDeclaring && isOnly) || (owns as readonly OwnedType<unknown>[]).some(isNamedElsewhere);
+}
+
+function isNamedElsewhere(owned: OwnedType<unknown>): boolean {
+  const probe = { namespace: 'resource', name: 'resource' };
+  try {
+    return owned.namespaced && (owned.nameFor?.(probe) ?? probe).namespace !== probe.namespace;
+  } catch {
+    return false; // A step says so.
+  }
 }
 
 /** What stays in clusters once no version knows of it any more. */

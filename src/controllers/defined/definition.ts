@@ -34,6 +34,8 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   readonly leavesStatus?: true;
   /** Of its options, where it has some. */
   readonly optionValues?: unknown;
+  /** Only some namespaces are watched, each for its own resources. */
+  readonly isNarrow?: boolean;
   /** Of what a decision hands over. Default: a hash. An exploration gives UIDs other numbers, so that it keeps them legible. */
   readonly digestOfData?: (data: unknown) => string;
 };

@@ -79,6 +79,10 @@ function wantedFrom(
     throw new Error(
       `children declares ${elsewhere.type.kind} ${elsewhere.name} outside of the namespace of its resource, so the controller needs a finalizer`,
     );
+  if (elsewhere !== undefined && definition.isNarrow)
+    throw new Error(
+      `children declares ${elsewhere.type.kind} ${elsewhere.name} outside of the namespace of its resource, which an operator with --namespaces cannot watch`,
+    );
   return wanted;
 }
 
