@@ -376,7 +376,10 @@ function isSaidByAuthor(error: unknown): error is ApiError {
 function inWordsOf(definition: AnyDefinition, client: KubernetesClient): KubernetesClient {
   if (definition.refusal === undefined) return client;
   return {
-    ...client,
+    server: client.server,
+    fieldManager: client.fieldManager,
+    watch: (options) => client.watch(options),
+    close: (graceMs) => client.close(graceMs),
     request: <T>(options: RequestOptions) =>
       client.request<T>(options).catch((error: unknown) => {
         if (!(error instanceof ApiError) || options.method === 'GET') throw error;
