@@ -40,6 +40,28 @@ describe('why, of an open run,', () => {
     expect(text).toContain('  signal    30s ago: the spec changed\n');
   });
 
+  it('that tries a refused step again itself, says what refused it, and when that is', () => {
+    const cause = { reason: 'Refused', message: 'the name is taken', advice: ['choose another name'] };
+    const failed: StepEntry = {
+      ...{ kind: 'step', atMs: ago(12), step: 'provision', summary: undefined, isLocal: false, attempts: 1 },
+      ...{ failure: { type: 'Refused', message: cause.message, cause }, end: { how: 'failed', tookMs: 40 } },
+    };
+    const wait = {
+      kind: 'wait',
+      atMs: ago(10),
+      summary: 'backoff: the next attempt of provision',
+      timeoutMs: 40_000,
+      end: { how: 'in progress' },
+    } as const;
+    const run = { ...RUN, runState: 'Retrying' as const };
+    const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [failed, wait] } }) });
+    expect(text).toContain('PodSet shop/web is retrying: Refused (1 of 3 Pods), for 4m12s\n');
+    expect(text).toContain('  because   the name is taken\n');
+    expect(text).toContain('  step      provision, next in 30s\n');
+    expect(text).toContain('  you can   choose another name\n');
+    expect(text).toContain('durable retry');
+  });
+
   it('that waits, says for what, and when it looks again', () => {
     const wait = {
       kind: 'wait',
