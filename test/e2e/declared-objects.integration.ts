@@ -3,14 +3,14 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { applyManifest } from '../../local/manifests.ts';
-import { CONFIG_MAPS, SERVICES } from '../../src/api/built-in.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../src/api/built-in.ts';
 import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { Bundle } from '../support/bundle-operator.ts';
-import { uniqueName } from '../support/cluster.ts';
-import { aTaskQueue, startOperator } from '../support/operator.ts';
+import { refOf, uniqueName } from '../support/cluster.ts';
+import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
@@ -24,10 +24,12 @@ const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const POLICIES = { ...ADMISSION, plural: 'validatingadmissionpolicies' };
 const POLICY_BINDINGS = { ...ADMISSION, plural: 'validatingadmissionpolicybindings' };
 
-const { stack, cluster } = setUpStage(async () => {
+const { stack, cluster, temporal } = setUpStage(async () => {
   await cluster.delete({ type: CRDS, name: 'bundles.example.com' });
 });
 const taskQueue = aTaskQueue();
+const start = () => startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
+let operator: Operator;
 let namespace: string;
 
 beforeAll(async () => {
@@ -38,7 +40,7 @@ beforeAll(async () => {
       () => false,
     );
   await eventually(isServed, WITHIN_MS);
-  await startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
+  operator = await start();
 });
 
 beforeEach(async () => {
@@ -198,6 +200,79 @@ describe('a declared object that does not get ready', () => {
     expect(await ask('why', 'bundle/all')).toMatch(
       /Pod db-0 cannot be scheduled[^]*kubectl describe pod db-0/,
     );
+  });
+});
+
+describe('a field that is no longer declared', () => {
+  const deployment = (replicas?: number) => {
+    const labels = { app: 'web' };
+    return {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web', namespace } },
+      spec: {
+        ...(replicas !== undefined && { replicas }),
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'nginx' }] } },
+      },
+    };
+  };
+  const at = () => ({ type: DEPLOYMENTS, namespace, name: 'web' });
+  const pause = (paused: string | null) =>
+    cluster.patch(
+      { type: Bundle, namespace, name: 'all' },
+      { metadata: { annotations: { 'durable-operator.dev/paused': paused } } },
+    );
+
+  it('is removed, as plan shows, unless it is handed over first', async () => {
+    await create(deployment(5));
+    await eventually(async () => (await cluster.get(at())) !== undefined, WITHIN_MS);
+    await pause('true');
+    await declare(deployment());
+    expect(await ask('plan', 'bundle/all')).toMatch(/- {2}replicas: 5\n.*\+ {2}replicas: 1\n/);
+    await cluster.client.request({
+      ...{ method: 'PATCH', path: resourcePath(DEPLOYMENTS, at()), query: { fieldManager: 'hand-over' } },
+      contentType: 'application/apply-patch+yaml',
+      body: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { replicas: 5 } },
+    });
+    expect(await ask('plan', 'bundle/all')).not.toContain('  replicas: 1');
+    await pause(null);
+    const isApplied = async () => {
+      const entries = listOf(fieldsOf((await cluster.get(at()))?.metadata)['managedFields']);
+      const owners = entries.filter(
+        ({ fieldsV1 }) => fieldsOf(fieldsOf(fieldsV1)['f:spec'])['f:replicas'] !== undefined,
+      );
+      return owners.length === 1 && owners[0]?.['manager'] === 'hand-over';
+    };
+    await eventually(isApplied, WITHIN_MS);
+    expect(await cluster.get(at())).toMatchObject({ spec: { replicas: 5 } });
+  });
+});
+
+describe('a converged resource with five objects', () => {
+  it('makes no run, and no write, at a restart of the operator', async () => {
+    const names = ['a', 'b', 'c'];
+    await begin(...names.map((name) => config(name, 'x')), service('d'), service('e'));
+    const at = { type: Bundle, namespace, name: 'all' };
+    const bundle = await cluster.get(at);
+    if (bundle === undefined) throw new Error('the bundle is gone');
+    const ref = refOf('bundle', bundle);
+    await temporal.untilCompleted(ref, WITHIN_MS);
+    const runs = (await temporal.runsOf(ref)).length;
+    const versions = () =>
+      Promise.all([
+        cluster.get(at),
+        ...names.map((name) => cluster.get({ type: CONFIG_MAPS, namespace, name })),
+        ...['d', 'e'].map((name) => cluster.get({ type: SERVICES, namespace, name })),
+      ]);
+    const before = await versions();
+    await operator.end('SIGTERM');
+    operator = await start();
+    await cluster.create(Bundle, {
+      ...{ apiVersion: 'example.com/v1', kind: 'Bundle', metadata: { name: 'other', namespace } },
+      spec: { objects: JSON.stringify([config('of-other', 'x')]) },
+    });
+    await eventually(() => isThere(CONFIG_MAPS, 'of-other'), WITHIN_MS);
+    expect(await versions()).toEqual(before);
+    expect(await temporal.runsOf(ref)).toHaveLength(runs);
   });
 });
 
