@@ -4,6 +4,7 @@ import { NODES, POD_DISRUPTION_BUDGETS, PODS } from '../../src/api/index.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { apiExamples } from '../support/api-examples.ts';
 import { Author } from '../support/author.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { setUpStage } from '../support/stage.ts';
@@ -63,7 +64,8 @@ async function podsThere(): Promise<readonly (KubernetesObject | undefined)[]> {
 }
 
 describe('the example maintenance, on the packed package', () => {
-  it('compiles', async () => {
+  it('compiles, with the examples of the page about the API', async () => {
+    await author.write('src/api-examples.ts', await apiExamples());
     await author.compile();
   });
 
