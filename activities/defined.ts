@@ -228,7 +228,9 @@ export function definedReconciler(
     const { view, live } = seen;
     const children = new ChildrenClient(writer, ownerOf(definition, view.resource));
     const end = await children.perform(step, live.declared as LiveChildren, context);
-    return { ...end, observation: { ...seen, live: { ...live, declared: end.children } } };
+    const isOutdated = definition.observe !== undefined && end.did.length > 0;
+    const after = { ...live, declared: end.children, ...(isOutdated && { isOutdated }) };
+    return { ...end, observation: { ...seen, live: after } };
   }
 
   async function write(

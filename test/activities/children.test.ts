@@ -228,6 +228,28 @@ describe('what the server refuses of several objects', () => {
   });
 });
 
+describe('decide beside declared objects', () => {
+  it('is asked with what observe finds after they were written', async () => {
+    const asked: unknown[] = [];
+    const observing = defineController({
+      ...{ name: 'website', for: Website, owns: [CONFIG_MAPS] },
+      observe: ({ kube }) => kube.list(CONFIG_MAPS, {}, ({ metadata }) => metadata.name),
+      children: ({ resource: { metadata } }) => [
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: metadata.name } },
+      ],
+      steps: {},
+      decide({ observed }, next) {
+        asked.push(observed);
+        return next.converged('all is there');
+      },
+    });
+    const world = new AuthorWorld(observing, { types: [CONFIG_MAPS], spec: { image: 'one' } });
+    expect(await world.run()).toEqual(['createConfigMap', 'updateStatus']);
+    expect(asked).not.toContainEqual([]);
+    expect(asked).toContainEqual(['front']);
+  });
+});
+
 describe('declared objects in another namespace, of an operator that watches some namespaces', () => {
   it('are a mistake, which is told once, and makes no further run', async () => {
     const narrow = { ...publishedWebsite, isNarrow: true };

@@ -265,6 +265,7 @@ class Deciding {
   }
 
   #decideItself(notReady?: ChildrenNotReady): DefinedDecision {
+    if (this.#at.reads.isOutdated) return { do: 'observe', because: 'the declared objects have changed' };
     const definition = this.#at.definition;
     const next = nextOf(definition);
     const outcome =

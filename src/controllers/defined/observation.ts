@@ -33,6 +33,8 @@ export interface SeenResource {
 export interface LiveReads {
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
+  /** Declared objects were written since `observe` was asked. */
+  readonly isOutdated?: true;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */
   readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
   /** Of declared objects that are not ready. Absent: nobody has looked. */
