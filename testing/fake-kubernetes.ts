@@ -1,7 +1,8 @@
 import { definedReconciler } from '../activities/defined.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
-import type { Step } from '../src/contract/decision.ts';
+import type { Step, Wait } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
+import { waitingFor } from '../src/contract/sentences.ts';
 import { fieldsOf, listOf, type Fields } from '../src/controllers/fields.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
@@ -34,7 +35,7 @@ export interface FakeKubernetes {
   readonly requests: readonly { readonly request: string; readonly body: unknown }[];
   /** What `observe` returns. @throws what it throws, as the library classifies it */
   observe(controller: AnyDefinition, resource?: GivenResource): Promise<unknown>;
-  /** What `run` says that it did. @throws what it throws, likewise */
+  /** What `run` says that it did, and what it waits for: `evicted Pod a/b, waiting for …`. @throws what it throws, likewise */
   run(controller: AnyDefinition, asked: StepRequest): Promise<string>;
 }
 
@@ -88,15 +89,17 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       const { reconciler, context } = startedWith(controller, resource);
       const seen = await reconciler.observe(context);
       const decided = { do: step, because: 'a test asks for it', data } as Step;
-      const { did, refusal } = await reconciler.perform(decided, seen, context);
+      const { did, refusal, observation } = await reconciler.perform(decided, seen, context);
       if (refusal !== undefined) throw refusal;
-      return did.map((action) => `${action.did} ${action.what}`).join(', ');
+      const { waiting } = (observation as Seen | undefined)?.live ?? {};
+      const said = did.map((action) => `${action.did} ${action.what}`);
+      return [...said, ...(waiting === undefined ? [] : [waitingFor(waiting.for)])].join(', ');
     },
   };
 }
 
 interface Seen {
-  readonly live?: { readonly observed?: unknown };
+  readonly live?: { readonly observed?: unknown; readonly waiting?: Wait };
 }
 
 function contextOf(definition: AnyDefinition, given: GivenResource) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { allow, ApiError, defineController, PODS, SECRETS } from 'durable-operator';
+import { maintenance } from '../../examples/maintenance/src/maintenance.ts';
 import { migration } from '../../examples/migration/src/migration.ts';
 import { fakeKubernetes } from '../../testing/index.ts';
 
@@ -33,6 +34,16 @@ describe('fakeKubernetes', () => {
   ] as const)('has a server that says %s', async (answer, classification) => {
     const kubernetes = fakeKubernetes({ 'POST default/jobs': answer });
     await expect(kubernetes.run(migration, start)).rejects.toMatchObject({ classification });
+  });
+
+  it('says what an eviction waits for', async () => {
+    const kubernetes = fakeKubernetes({ 'POST web-2/eviction': 'disruption-budget' });
+    const data = ['web-1', 'web-2'].map((name) => ({ namespace: 'shop', name, uid: `uid-of-${name}` }));
+    expect(
+      await kubernetes.run(maintenance, { step: 'evict', resource: { spec: { node: 'a' } }, data }),
+    ).toBe(
+      'evicted Pod shop/web-1, waiting for PodDisruptionBudget example to allow the eviction of Pod web-2',
+    );
   });
 
   it('has objects to observe', async () => {
