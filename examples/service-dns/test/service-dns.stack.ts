@@ -80,6 +80,24 @@ test('a change while a record is written does not write it twice, but once more 
   await operator.stop();
 });
 
+test('a write whose worker is killed is not begun by another one beside it', async () => {
+  const args = ['--task-queue', 'two-workers'];
+  const one = await servers.operator({ env, args });
+  dns.writesMs = 9_000;
+  dns.writes.length = 0;
+  const service = await aService(await servers.namespace());
+  await servers.until(service, () => dns.writes.length === 1);
+  const other = await servers.operator({ env, args });
+  await one.kill();
+  await servers.until(service, isRemembered, 120);
+  assert.doesNotMatch(dns.writes.join(' '), /begins begins/);
+  dns.writesMs = 0;
+  await servers.delete(service);
+  await servers.untilGone(service);
+  assert.deepEqual(hostnames(), []);
+  await other.stop();
+});
+
 const STATE = 'state.durable-operator.dev/service-dns-operator.service-dns';
 
 function isNoted(annotations: Readonly<Record<string, string>>): boolean {
