@@ -62,6 +62,15 @@ describe('the cause of an error', () => {
 });
 
 describe('the cause of a refusal', () => {
+  it('of an apply of a field that is of another manager says who can let go of it', () => {
+    const words = 'Apply failed with 1 conflict: conflict with "kubectl" using v1: .data.a';
+    const details = { causes: [{ reason: 'FieldManagerConflict', field: '.data.a' }] };
+    expect(causeOf(409, 'Conflict', words, { details })).toEqual({
+      ...{ reason: 'Refused', message: words },
+      advice: ['have the other manager let go of the field, or let the controller apply it with force'],
+    });
+  });
+
   it('of a field that the type does not have asks the author to correct it', () => {
     const field = '.spec.templat: field not declared in schema';
     const words = `failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): ${field}`;
