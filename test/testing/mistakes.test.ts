@@ -111,6 +111,15 @@ const OF_DECISIONS: readonly Mistake[] = [
     'decide of bucket reads Math.random()',
   ],
   [
+    'data with the time in it',
+    deciding(({ observed, nowMs, resource: { isBeingDeleted } }, next) =>
+      observed?.versioned === false && !isBeingDeleted
+        ? next.do.setVersioning('it is time', { to: true, at: nowMs } as { to: boolean })
+        : undefined,
+    ),
+    'decide hands over the time to setVersioning, so that each attempt has other data',
+  ],
+  [
     'a decision by a variable',
     deciding((_, next) => ((created += 1) % 2 === 0 ? next.converged('every second time') : undefined)),
     'it keeps something in a variable',
