@@ -266,7 +266,20 @@ export function definedReconciler(
     const { never, waiting } = before.live;
     if (isAskedAgain && (never ?? waiting) === undefined) return undefined;
     const view = definedView(definition, written);
-    return view && { ...before, view };
+    const declared = view && declaredAfter(view, before);
+    return declared && { ...before, view, live: { ...before.live, ...declared } };
+  }
+
+  /** What is declared may follow from the status that was just written. Undefined: what there is of it has to be read. */
+  function declaredAfter(
+    { resource }: DefinedView,
+    { live, referred }: SeenResource,
+  ): Pick<LiveReads, 'declared'> | undefined {
+    const before = live?.declared;
+    if (before === undefined || resource === undefined || resource.isBeingDeleted) return {};
+    const anew = declaredBy(definition, resource, referred?.objects ?? []);
+    if (anew === undefined || 'outcome' in anew) return { declared: anew };
+    return 'outcome' in before ? undefined : { declared: { ...before, ...anew } };
   }
 
   async function run(

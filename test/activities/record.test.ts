@@ -75,6 +75,24 @@ describe('next.record', () => {
     expect(of.condition('Ready')).toMatchObject({ status: 'True', message: 'it is chosen' });
   });
 
+  it('says what comes next in the same write, and is what the declared objects follow from', async () => {
+    const phased = defineController({
+      name: 'phased',
+      for: Lease,
+      owns: [CONFIG_MAPS],
+      children: ({ resource: { status } }) =>
+        status.note === undefined
+          ? []
+          : [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: status.note } }],
+      decide: ({ resource: { status } }, next) =>
+        next.record({ note: status.note ?? 'first' }, next.wait('the phase to end', { recheckAfter: '1m' })),
+      status: ({ resource: { status } }) => status,
+    });
+    const of = new AuthorWorld(phased, { types: [CONFIG_MAPS], spec: { network: '10.0.0' } });
+    expect(await of.run()).toEqual(['updateStatus', 'createConfigMap']);
+    expect(of.condition('Ready')?.['message']).toContain('the phase to end');
+  });
+
   it('fails where the status would lose it again', async () => {
     const losing = world({ ...lease, status: () => ({ note: 'leased' }) });
     expect(await losing.run()).toEqual([

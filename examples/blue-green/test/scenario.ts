@@ -21,13 +21,20 @@ function runs(object: AnyObject | undefined): void {
   const isBad = imageOf(deployment) === BAD;
   deployment.status = {
     observedGeneration: deployment.metadata.generation,
-    ...{ replicas, updatedReplicas: replicas, availableReplicas: isBad ? 0 : replicas },
+    ...{ replicas, updatedReplicas: replicas },
+    ...(isBad ? {} : { readyReplicas: replicas, availableReplicas: replicas }),
     conditions: [{ type: 'Available', status: isBad ? 'False' : 'True' }],
   };
 }
 
 function imageOf({ spec: { template } }: Deployment): string | undefined {
   return template.spec.containers[0]?.image;
+}
+
+function servingIn(objects: Readonly<Record<string, AnyObject | undefined>>): string | undefined {
+  const service = objects['services/example'] as { spec: { selector: { colour: string } } } | undefined;
+  const serving = objects[`deployments/example-${service?.spec.selector.colour ?? ''}`];
+  return serving && imageOf(serving as Deployment);
 }
 
 /** What people do, what Kubernetes does, and what has to be so in the end. */
@@ -42,12 +49,12 @@ export const scenario: Scenario<typeof rollout, object> = {
   },
   finally: ({ resource, objects }) => {
     if (resource === undefined) return [];
-    const service = objects['services/example'] as { spec: { selector: { colour: string } } } | undefined;
-    const serving = objects[`deployments/example-${service?.spec.selector.colour ?? ''}`];
-    const image = serving && imageOf(serving as Deployment);
+    const image = servingIn(objects);
     return [
       image === BAD && 'an image serves that does not start',
-      resource.spec.image !== BAD && image !== resource.spec.image && `${String(image)} serves`,
+      resource.spec.image !== BAD && image !== resource.spec.image && `${image ?? 'nothing'} serves`,
     ];
   },
+  // Where an image is changed at once, the first one is never begun: then the colours are others.
+  outcome: ({ resource, objects }) => [servingIn(objects), resource?.status?.['phase'] as unknown],
 };

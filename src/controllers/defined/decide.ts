@@ -319,6 +319,12 @@ class Deciding {
     return { ...announced(step, because, refused), ...external };
   }
 
+  /** What can be said in the same write: what the next decision will come to, if nothing changes. */
+  #reportedWith(then: Decision): ReportedRest | undefined {
+    if (then.is === 'step') return this.#announcedStep(then, this.#at.reads.refused);
+    return then.is === 'wait' || then.is === 'stalled' ? restFor(then) : undefined;
+  }
+
   /** In one write with what is said before a step. @throws Error where that would be decided again and again */
   #record({ status: recorded, then }: Decision & { is: 'record' }): DefinedDecision {
     const { name } = this.#at.definition;
@@ -338,10 +344,7 @@ class Deciding {
       );
     const fields = Object.keys(recorded).join(', ');
     const because = `${fields} has to be recorded first`;
-    const reported =
-      then.is === 'step'
-        ? this.#announcedStep(then, this.#at.reads.refused)
-        : announced('updateStatus', because);
+    const reported = this.#reportedWith(then) ?? announced('updateStatus', because);
     const patch = statusPatch(this.#at, reported, recorded);
     if (patch === undefined) throw new Error(`there is nothing to record: ${fields}`);
     return { do: 'updateStatus', because, status: patch, resourceVersion: view.resourceVersion };
