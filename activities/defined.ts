@@ -10,7 +10,8 @@ import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/note.ts';
-import { decideChildren, type ChildStep } from '../src/controllers/defined/children/decide.ts';
+import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
+import { nextOfChildren } from '../src/controllers/defined/children/done.ts';
 import { readsPods, type PodsFound } from '../src/controllers/defined/children/hanging.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
 import {
@@ -123,7 +124,7 @@ export function definedReconciler(
         references,
         there?.filter(({ ownerUid }) => ownerUid === ref.uid),
       );
-      const pods = await readPods(resource, declared);
+      const pods = await readPods({ ...view, resource }, declared);
       const live = { ...(declared && { declared }), ...(pods && { pods }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
@@ -200,11 +201,12 @@ export function definedReconciler(
 
   /** Undefined: all are ready, or something else comes first. */
   async function readPods(
-    resource: LiveResource,
+    view: DefinedView & { readonly resource: LiveResource },
     declared: LiveReads['declared'],
   ): Promise<PodsFound | undefined> {
     if (!readsPods(definition) || declared === undefined || 'outcome' in declared) return undefined;
-    const next = decideChildren(declared, 0);
+    const next = nextOfChildren(declared, view);
+    const { resource } = view;
     if (resource.isBeingDeleted || next === undefined || !isConverged(next)) return undefined;
     const children = new ChildrenClient(client, ownerOf(definition, resource));
     try {

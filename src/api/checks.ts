@@ -61,7 +61,7 @@ export function checkController(definition: Checked): void {
 
 type Remembering = Pick<
   Checked,
-  'for' | 'observe' | 'finalizer' | 'retiredFinalizers' | 'steps' | 'leavesStatus'
+  'for' | 'observe' | 'finalizer' | 'retiredFinalizers' | 'owns' | 'steps' | 'leavesStatus'
 >;
 
 /** Whether the status of its resources is the controller's to write. */
@@ -87,7 +87,14 @@ export function keepsNote(definition: Remembering): boolean {
   const isAnyExternal = Object.values<{ readonly external?: boolean }>(
     steps as Readonly<Record<string, object>>,
   ).some(({ external }) => external);
-  return !writesStatus(definition) && (observe !== undefined || isKept || isAnyExternal);
+  return (
+    !writesStatus(definition) && (observe !== undefined || isKept || isAnyExternal || keepsJobs(definition))
+  );
+}
+
+/** Whether the library has to remember which Jobs were complete. */
+export function keepsJobs({ owns = [] }: Pick<Checked, 'owns'>): boolean {
+  return owns.some(({ once, kind }) => once === true && kind === 'Job');
 }
 
 /** The activities of the library; `default` is what Temporal calls where it knows no other. */

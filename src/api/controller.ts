@@ -13,7 +13,7 @@ import type { ReferencedType } from './reference.ts';
 import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
-export { hidesNote, keepsNote, writesStatus } from './checks.ts';
+export { hidesNote, keepsJobs, keepsNote, writesStatus } from './checks.ts';
 export { isKind, type AnyKind } from './kind.ts';
 export { isParsed } from './parsed-type.ts';
 

@@ -43,7 +43,7 @@ export interface OwnedType<View> extends WatchedType {
    * reference whose `controller` is true. Those of a namespaced resource are in its namespace, unless `nameFor` says where.
    */
   readonly ownerOf?: string | ((object: KubernetesObject) => NamespacedName | undefined);
-  /** Only of a declared object: it is created once, and not changed afterwards, such as a Job. */
+  /** Only of a declared object: it is created once, and not changed afterwards. A Job that was complete is not made again, whatever deletes it. */
   readonly once?: true;
   /** Only of a declared object: it is deleted and created anew where the server refuses its change. Default: the resource is stalled. */
   readonly replace?: true;

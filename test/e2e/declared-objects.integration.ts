@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { applyManifest } from '../../local/manifests.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../src/api/built-in.ts';
 import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
-import { PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
+import { JOBS, PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { Bundle } from '../support/bundle-operator.ts';
@@ -244,6 +244,27 @@ describe('a field that is no longer declared', () => {
     };
     await eventually(isApplied, WITHIN_MS);
     expect(await cluster.get(at())).toMatchObject({ spec: { replicas: 5 } });
+  });
+});
+
+describe('a Job that is made once', () => {
+  it('is not made again when its TTL deletes it', async () => {
+    const job = {
+      ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } },
+      spec: {
+        ttlSecondsAfterFinished: 1,
+        template: { spec: { restartPolicy: 'Never', containers: [{ name: 'migrate', image: 'busybox' }] } },
+      },
+    };
+    await begin(job);
+    await eventually(async () => !(await isThere(JOBS, 'migrate')), WITHIN_MS);
+    await declare(job, config('other', 'a'));
+    await eventually(() => isThere(CONFIG_MAPS, 'other'), WITHIN_MS);
+    await eventually(isReady, WITHIN_MS);
+    expect(await isThere(JOBS, 'migrate')).toBe(false);
+    const history = await ask('history', 'bundle/all');
+    expect(history.match(/ createJob /g)).toHaveLength(1);
+    expect(history).not.toContain('to be deleted');
   });
 });
 

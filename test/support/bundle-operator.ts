@@ -4,6 +4,7 @@ import {
   defineController,
   defineKind,
   DEPLOYMENTS,
+  JOBS,
   operator,
   PODS,
   SERVICES,
@@ -21,7 +22,7 @@ export const Bundle = defineKind({
 const bundle = defineController({
   name: 'bundle',
   for: Bundle,
-  owns: [CONFIG_MAPS, SERVICES, DEPLOYMENTS, STATEFUL_SETS, PODS],
+  owns: [CONFIG_MAPS, SERVICES, DEPLOYMENTS, STATEFUL_SETS, PODS, { ...JOBS, once: true }],
   children: ({ resource: { spec } }) => JSON.parse(spec.objects) as readonly ChildManifest[],
 });
 

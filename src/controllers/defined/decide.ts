@@ -13,8 +13,8 @@ import {
   type Wait,
 } from '../../contract/decision.ts';
 import { stillUnknown, unknownUntil } from '../../contract/unknown-attempt.ts';
+import { nextOfChildren } from './children/done.ts';
 import {
-  decideChildren,
   releaseChildren,
   type ChildrenNotReady,
   type ChildrenSeen,
@@ -241,7 +241,7 @@ class Deciding {
     if ('outcome' in declared) return this.#take(declared.outcome);
     const next = view.isBeingDeleted
       ? releaseChildren(declared, view.generation)
-      : decideChildren(declared, view.generation);
+      : nextOfChildren(declared, view);
     if (next === undefined) return this.#decideItself();
     if (isStep(next)) return this.#childStep(next, refused ?? causeOfChildren(declared));
     return next.do === 'converged' ? this.#decideItself(next) : this.#keptRest(next);

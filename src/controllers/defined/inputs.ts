@@ -4,7 +4,7 @@ import { isConverged } from '../../contract/decision.ts';
 import { digestOfTexts } from '../../contract/digest.ts';
 import type { Finding } from '../condition.ts';
 import { canonicalText } from '../fields.ts';
-import { decideChildren } from './children/decide.ts';
+import { nextOfChildren } from './children/done.ts';
 import { isHeld, type AnyDefinition } from './definition.ts';
 import { childrenIn, type SeenResource } from './observation.ts';
 import { ownedTypes, viewsOf } from './owned.ts';
@@ -49,7 +49,7 @@ export function inputsDigest(definition: AnyDefinition, seen: SeenResource): Inp
 /** What is said of declared objects that are as they are declared, and not ready. */
 function notReadyIn(seen: SeenResource): string {
   const children = childrenIn(seen);
-  const next = children && decideChildren(children, seen.view.generation);
+  const next = children && nextOfChildren(children, seen.view);
   return next !== undefined && isConverged(next) ? (next.notReady?.message ?? '') : '';
 }
 

@@ -1,4 +1,4 @@
-import { writesStatus, type AnyKind } from '../../api/controller.ts';
+import { keepsJobs, writesStatus, type AnyKind } from '../../api/controller.ts';
 import type { DecisionContext } from '../../api/step.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { reasonOf } from '../../contract/decision.ts';
@@ -7,6 +7,7 @@ import { unknownUntil, type UnknownAttempt } from '../../contract/unknown-attemp
 import { conditionsAfter, rfc3339, withReconciling, type Finding } from '../condition.ts';
 import { canonicalText, fieldsOf, isFields, type Fields } from '../fields.ts';
 import { isHeld, UNBOUND, type AnyDefinition } from './definition.ts';
+import { doneFinding } from './children/done.ts';
 import { findingsOf, type ReportedRest } from './findings.ts';
 import { inputsDigest, inputsFinding } from './inputs.ts';
 import { noteOf } from './note.ts';
@@ -67,7 +68,8 @@ function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefine
   if (!isOfInterest(definition, resource) && !isHeld(definition, view.finalizers))
     return note === 'there' ? { ...step, note: null } : undefined;
   // Where all is decided from the watch, a rest leaves nothing to remember.
-  const isNeeded = definition.observe !== undefined || note === 'there' || isAnnouncement(reported);
+  const isRemembering = definition.observe !== undefined || keepsJobs(definition);
+  const isNeeded = isRemembering || note === 'there' || isAnnouncement(reported);
   const conditions = conditionsAfter(before, found(at, reported), { generation, now: rfc3339(nowMs) });
   if (!isNeeded || canonicalText(conditions) === canonicalText(before)) return undefined;
   return { ...step, note: noteOf(uid, conditions) };
@@ -77,10 +79,14 @@ function found(at: Situation, reported: ReportedRest): readonly Finding[] {
   const { definition, seen, reads } = at;
   const { ready, stall, isOver } = findingsOf(reported);
   const digest = reads.unobserved === undefined ? inputsDigest(definition, seen) : undefined;
+  const { declared } = reads;
+  const done =
+    declared === undefined || 'outcome' in declared ? undefined : doneFinding(declared, at.view.conditions);
   return [
     ...withReconciling(ready, stall, isOver),
     ...(digest === undefined ? [] : [inputsFinding(digest)]),
     ...externalFindings(at, reported),
+    ...(done === undefined ? [] : [done]),
   ];
 }
 

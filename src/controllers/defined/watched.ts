@@ -1,7 +1,8 @@
 import type { Cause } from '../../contract/cause.ts';
 import { converged, isConverged, isStep, stalled } from '../../contract/decision.ts';
 import type { Condition, Finding } from '../condition.ts';
-import { decideChildren, type ChildrenSeen } from './children/decide.ts';
+import type { ChildrenSeen } from './children/decide.ts';
+import { nextOfChildren } from './children/done.ts';
 import { readsPods, withPods } from './children/hanging.ts';
 import type { AnyDefinition } from './definition.ts';
 import { PERMANENT_FAILURE } from './failing.ts';
@@ -36,7 +37,7 @@ function decideDeclared(
   nowMs: number,
 ): DefinedDecision | undefined {
   if (isStalled(view)) return undefined;
-  const next = decideChildren(children, view.generation);
+  const next = nextOfChildren(children, view);
   if (next === undefined || isStep(next)) return next;
   // Its words are a part of the digest, so the status says it.
   if (next.do !== 'converged' || view.observedGeneration !== view.generation) return undefined;
