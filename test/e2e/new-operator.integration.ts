@@ -125,6 +125,20 @@ describe('what new writes', () => {
     await expect(add('Main')).rejects.toThrow('the kind Main must have another name');
   });
 
+  it.each([[], ['--decides']])(
+    'may be of a cluster-scoped kind: %s',
+    async (...decides: readonly string[]) => {
+      const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
+      const name = `fleet-${decides.length}`;
+      await author.node(program, 'new', name, '--kind', 'Fleet', '--cluster-scoped', ...decides);
+      const cwd = join(author.directory, name);
+      for (const script of ['types', 'test', 'generate'])
+        await run('npm', ['run', '--silent', script], { cwd });
+      expect(await readFile(join(cwd, 'deploy/crd/fleets.yaml'), 'utf8')).toContain('scope: Cluster');
+      expect(await readFile(join(cwd, 'samples/fleet.yaml'), 'utf8')).not.toContain('namespace');
+    },
+  );
+
   it('is installed by a chart, too, which is the same as install.yaml, also where a text has braces', async () => {
     const { helm } = await buildPrograms(['helm']);
     const file = join(project, 'src/website.ts');

@@ -7,6 +7,7 @@ import template from '../../create/template/project/package.json' with { type: '
 import packageJson from '../../package.json' with { type: 'json' };
 import { kebabCase, renamed, withController } from '../../src/program/new/names.ts';
 import { installable } from '../../src/program/new/new.ts';
+import { CLUSTER_SCOPED, clusterScoped } from '../../src/program/new/scope.ts';
 
 const NAMES = { program: 'shop-operator', group: 'shop.io', kind: 'ImageScan' };
 const TEMPLATE = join(import.meta.dirname, '../../create/template');
@@ -24,6 +25,16 @@ describe('the template', () => {
     expect(text).toContain("operator({ name: 'shop-operator', controllers: [imageScanController] })");
     expect(text).toContain("export const imageScanController = defineController({\n  name: 'image-scan',");
     expect(text).toContain("kind: 'ImageScan'");
+  });
+
+  it('has no place left where a cluster-scoped kind would have a namespace', async () => {
+    const paths = ['children', 'decides'].flatMap((variant) =>
+      ['src/website.ts', 'test/website.test.ts', 'samples/website.yaml'].map((path) => join(variant, path)),
+    );
+    const texts = await Promise.all(paths.map((path) => readFile(join(TEMPLATE, path), 'utf8')));
+    const text = texts.join('\n');
+    expect(CLUSTER_SCOPED.filter(([from]) => !text.includes(from))).toEqual([]);
+    expect(clusterScoped(text)).not.toMatch(/metadata\.namespace|\.\.\.metadata|^ {2}namespace:/m);
   });
 
   it('asks for the packages that this version is tested with', () => {

@@ -78,7 +78,11 @@ class RunningStack implements TestStack {
       throw new Error(
         `${path} has ${object === undefined ? 'no object' : 'several objects'}, instead of one`,
       );
-    return this.apply({ ...object, metadata: { ...object.metadata, namespace } });
+    const { metadata } = object;
+    const { namespaced } = await typeOf(this.#client, object);
+    // No namespace of its own keeps what an earlier round has left away from it.
+    const place = namespaced ? { namespace } : { name: `${metadata.name}-${namespace}` };
+    return this.apply({ ...object, metadata: { ...metadata, ...place } });
   }
 
   async get<T extends KubernetesObject>(object: ObjectReference): Promise<T | undefined> {

@@ -77,7 +77,12 @@ export interface TestStack {
   namespace(): Promise<string>;
   /** Creates or changes an object, by server-side apply. @throws ApiError */
   apply<T extends KubernetesObject = KubernetesObject>(object: WrittenObject): Promise<StoredObject<T>>;
-  /** Applies the object of a YAML file, in this namespace: `samples/website.yaml`. @throws Error if the file has none, or several */
+  /**
+   * Applies the object of a YAML file, in this namespace: `samples/website.yaml`. The name of a cluster-scoped one gets this namespace at
+   * its end, so that each story has an object of its own.
+   *
+   * @throws Error if the file has none, or several
+   */
   applySample(path: string, namespace: string): Promise<StoredObject>;
   get<T extends KubernetesObject = KubernetesObject>(object: ObjectReference): Promise<T | undefined>;
   /** A merge patch. @throws ApiError */

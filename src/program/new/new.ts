@@ -8,15 +8,18 @@ import { misnamed } from '../../api/limits.ts';
 import { VERSION } from '../../version.ts';
 import { writeFiles, type Files } from '../generate/files.ts';
 import { addition, kebabCase, renamed, withController, type Names } from './names.ts';
+import { clusterScoped } from './scope.ts';
 
 const HELP = `\
-Usage: new NAME [--kind KIND] [--group GROUP] [--decides]
-       new --add --kind KIND [--group GROUP] [--decides]
+Usage: new NAME [--kind KIND] [--group GROUP] [--cluster-scoped] [--decides]
+       new --add --kind KIND [--group GROUP] [--cluster-scoped] [--decides]
 
 Writes an operator of your own into the new folder NAME, or, with --add, one more controller into the project in this folder.
 
   --kind KIND    the kind of its resources, in CamelCase (default: Website)
   --group GROUP  the API group of the kind, a domain of yours (default: example.com)
+  --cluster-scoped
+                 its resources are in no namespace
   --decides      it decides step by step, such as about something outside of the cluster; without, it declares objects
   --add          add a controller to an existing project
 `;
@@ -24,6 +27,7 @@ Writes an operator of your own into the new folder NAME, or, with --add, one mor
 const OPTIONS = {
   kind: { type: 'string' },
   group: { type: 'string' },
+  'cluster-scoped': { type: 'boolean' },
   decides: { type: 'boolean' },
   add: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -32,6 +36,7 @@ const OPTIONS = {
 /** What is to be written. */
 interface Wanted extends Names {
   readonly isAdded: boolean;
+  readonly isClusterScoped: boolean;
   readonly decides: boolean;
 }
 
@@ -70,13 +75,19 @@ async function wantedBy(args: readonly string[]): Promise<Wanted | string> {
 interface Given {
   readonly kind?: string | undefined;
   readonly group?: string | undefined;
+  readonly 'cluster-scoped'?: boolean | undefined;
   readonly decides?: boolean | undefined;
 }
 
 /** Only a person at a terminal is asked for what is not given. */
-async function answered({ kind, group, decides }: Given) {
+async function answered({ kind, group, decides, 'cluster-scoped': isClusterScoped }: Given) {
   if (!process.stdin.isTTY || !process.stdout.isTTY)
-    return { kind: kind ?? 'Website', group: group ?? 'example.com', decides: decides ?? false };
+    return {
+      kind: kind ?? 'Website',
+      group: group ?? 'example.com',
+      isClusterScoped: isClusterScoped ?? false,
+      decides: decides ?? false,
+    };
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const ask = async (question: string, usual: string) =>
     (await terminal.question(`${question} [${usual}] `)).trim() || usual;
@@ -84,6 +95,9 @@ async function answered({ kind, group, decides }: Given) {
     return {
       kind: kind ?? (await ask('Kind', 'Website')),
       group: group ?? (await ask('API group', 'example.com')),
+      isClusterScoped:
+        isClusterScoped ??
+        (await ask('Are its resources in namespaces, or cluster-scoped?', 'namespaces')).startsWith('cl'),
       decides:
         decides ??
         (await ask('Does it declare objects, or decide step by step?', 'declare')).startsWith('deci'),
@@ -148,11 +162,15 @@ async function filesFor(wanted: Wanted): Promise<Files> {
   const all = wanted.isAdded
     ? [...controller].filter(([path]) => path !== 'src/main.ts')
     : [...(await textsIn(join(TEMPLATE, 'project'))), ...controller];
+  const scoped = wanted.isClusterScoped ? clusterScoped : (text: string) => text;
   const version = await installable(ROOT, resolve(wanted.program));
   return new Map(
     all.map(([path, text]) => [
       (PATHS[path] ?? path).replace('website', kebabCase(wanted.kind)),
-      renamed(text, wanted).replace('"durable-operator": "0.0.0"', `"durable-operator": "${version}"`),
+      renamed(scoped(text), wanted).replace(
+        '"durable-operator": "0.0.0"',
+        `"durable-operator": "${version}"`,
+      ),
     ]),
   );
 }
