@@ -5,6 +5,7 @@ import {
   type Observe,
   type Step,
   type StepReport,
+  waitFor,
 } from '../src/contract/decision.ts';
 import { activityInfo, Context } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
@@ -39,18 +40,30 @@ export function activitiesFor(
   return dispatching(Object.fromEntries(activities));
 }
 
-/** Some steps of several controllers have one name, such as `updateStatus`: the resource says whose it is. */
+/** Versions that know different steps ask each other for them, but not more often. */
+const OTHER_VERSION_MS = 1_000;
+
+/**
+ * Some steps of several controllers have one name, such as `updateStatus`: the resource says whose it is. A step that this version of its
+ * controller does not know, since it has another name now or is gone, is decided anew. The SDK calls `default` for such a name.
+ */
 export function dispatching(byController: Readonly<Record<string, StepActivities>>): StepActivities {
   const names = new Set(Object.values(byController).flatMap((activities) => Object.keys(activities)));
   const dispatch =
     (name: string) =>
     async (input: StepInput): Promise<StepReport> => {
       const { controller } = input.ref;
-      const activity = byController[controller]?.[name];
-      if (activity === undefined) throw new Error(`controller ${controller} has no step ${name}`);
-      return await activity(input);
+      const its = byController[controller];
+      if (its === undefined) throw new Error(`this worker has no controller ${controller}`);
+      return (await its[name]?.(input)) ?? otherVersion();
     };
-  return Object.fromEntries([...names].map((name) => [name, dispatch(name)]));
+  return Object.fromEntries([...names, 'default'].map((name) => [name, dispatch(name)]));
+}
+
+function otherVersion(): StepReport {
+  const { activityType } = activityInfo();
+  const what = `another decision: this version has no step ${activityType}`;
+  return { did: [], next: waitFor(what, OTHER_VERSION_MS) };
 }
 
 export interface ReconcileDependencies {

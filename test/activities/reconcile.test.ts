@@ -825,14 +825,26 @@ describe('the activities of all controllers', () => {
     all[name]?.({ ref: { ...REF, controller }, changes: 0, results: 0 });
 
   it('are those of the controller that the resource names', async () => {
-    expect(Object.keys(all)).toEqual(['observe', 'addBook']);
+    expect(Object.keys(all)).toEqual(['observe', 'addBook', 'default']);
     expect(await call('shelf', 'observe')).toMatchObject({ next: { because: 'a shelf is seen' } });
     expect(await call('lamp', 'observe')).toMatchObject({ next: { because: 'a lamp is seen' } });
     expect(await call('shelf', 'addBook')).toMatchObject({ next: { because: 'a book is added' } });
   });
 
-  it('fail where that has none of the name', async () => {
-    await expect(call('lamp', 'addBook')).rejects.toThrow('controller lamp has no step addBook');
-    await expect(call('door', 'observe')).rejects.toThrow('controller door has no step observe');
+  it.each([
+    ['of another controller', 'addBook', 'addBook'],
+    ['of another version', 'default', 'removeBook'],
+  ])('decide anew where the step is one %s, a moment later', async (_, name, activityType) => {
+    const info = { workflowExecution: { workflowId: 'lamp', runId: 'run-1' }, attempt: 1, activityType };
+    expect(
+      await asActivity(info, () => call('lamp', name) ?? Promise.reject(new Error('no activity'))),
+    ).toEqual({
+      did: [],
+      next: waitFor(`another decision: this version has no step ${activityType}`, 1_000),
+    });
+  });
+
+  it('fail where the worker has no such controller', async () => {
+    await expect(call('door', 'observe')).rejects.toThrow('this worker has no controller door');
   });
 });
