@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { manifestsIn } from '../src/ask/plan/manifests.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
-import { isOf } from '../src/kubernetes/errors.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 
 /** A Kubernetes object as a file describes it. */
@@ -77,7 +77,8 @@ export async function applyManifest(
   try {
     return { ...applied, object: await apply(false) };
   } catch (error) {
-    if (!isOf(error, 'conflict')) throw error;
+    // Another manager has set a field; or somebody wrote in between.
+    if (!(error instanceof ApiError && error.status === 409)) throw error;
     return { ...applied, object: await apply(true), overwrote: error.words };
   }
 }
