@@ -51,6 +51,7 @@ import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { authorsKube, REQUEST_TIMEOUT_MS, waitForBudget, type Access } from './authors-kube.ts';
 import { doStep, soon } from './authors-step.ts';
+import { stepName } from '../src/controllers/defined/children/decide.ts';
 import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { Folded } from './folded.ts';
@@ -436,14 +437,21 @@ function withRefused(
   const { declared, ...live } = observation.live;
   const steps = childSummaries(definition);
   if ('outcome' in declared) return observation;
-  const { namespace, name } = observation.view;
-  const resource = `${(definition.for as WatchedType).kind.toLowerCase()}/${name} -n ${namespace}`;
+  const { namespace: home, name } = observation.view;
+  // The words of a refusal do not say where it was.
+  const placeOf = (step: string) =>
+    declared.wanted.find((each) => [stepName('create', each), stepName('apply', each)].includes(step))
+      ?.namespace ?? home;
+  const resource = `${(definition.for as WatchedType).kind.toLowerCase()}/${name} -n ${home}`;
   const refused = [...(refusal.others ?? []), refusal].flatMap(({ step, because, message }) =>
     step !== undefined && Object.hasOwn(steps, step) && (because === 'refused' || because === 'access-denied')
       ? [
           {
             step,
-            cause: causeOfError(new ApiError(message, { classification: because }), { resource, namespace }),
+            cause: causeOfError(new ApiError(message, { classification: because }), {
+              resource,
+              namespace: placeOf(step),
+            }),
           },
         ]
       : [],

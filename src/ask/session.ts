@@ -89,6 +89,8 @@ export interface TemporalOptions {
 
 /** The operator that is asked about, as far as Temporal knows it. */
 export interface AskedOperator {
+  /** The name of its program. */
+  readonly program: string;
   readonly taskQueue: string;
   readonly settings: PublishedSettings | undefined;
   /** The version of an operator whose settings this program cannot read. */
@@ -183,7 +185,7 @@ async function findOperator(client: Client, { program, named, ownUid }: Sought):
   const [only, ...more] = others;
   if (named === undefined && only !== undefined && more.length === 0) return foundIn(program, ...only);
   return {
-    ...{ taskQueue, settings: undefined, unreadable: undefined },
+    ...{ program: program.name, taskQueue, settings: undefined, unreadable: undefined },
     otherTaskQueues: others.map(([each]) => each),
     cluster: isOthers ? { uid: ownUid } : undefined,
     otherCluster: isOthers ? labelOfCluster(owner) : undefined,
@@ -194,7 +196,7 @@ export function foundIn(program: ProgramNames, taskQueue: string, texts: Setting
   const cluster = clusterIn(texts);
   const settings = settingsFrom(program, texts);
   return {
-    ...{ taskQueue, settings, otherTaskQueues: [], otherCluster: undefined },
+    ...{ program: program.name, taskQueue, settings, otherTaskQueues: [], otherCluster: undefined },
     unreadable: settings === undefined ? (texts['version'] ?? '') : undefined,
     cluster: labelOfCluster(cluster) === undefined ? undefined : cluster,
   };

@@ -22,7 +22,7 @@ export function causeOfRefusal(message: string, { namespace }: { readonly namesp
       reason: 'QuotaExceeded',
       message: message,
       advice: [
-        'raise the quota, or ask for less; either is noticed at once',
+        `raise the quota of namespace ${namespace}, or ask for less`,
         { run: `kubectl describe quota -n ${namespace}`, to: 'show the quota' },
       ],
     };

@@ -12,14 +12,15 @@ export interface WriteTarget {
 }
 
 /** What an error means to a person, and what that person can do. */
-export function causeOfError({ classification, words, advice, said }: ApiError, about: WriteTarget): Cause {
+export function causeOfError(error: ApiError, about: WriteTarget): Cause {
+  const { classification, words, advice, said } = error;
   if (said !== undefined) return said;
   if (advice !== undefined) return { reason: outsideCode(classification), message: words, advice };
   switch (classification) {
     case 'access-denied':
       return causeOfMissingAccess(words);
     case 'refused':
-      return causeOfRefusal(words, about);
+      return causeOfRefusal(words, { namespace: namespaceOf(error) ?? about.namespace });
     case 'namespace-terminating':
       return {
         reason: 'NamespaceTerminating',
@@ -77,6 +78,12 @@ export function causeOfError({ classification, words, advice, said }: ApiError, 
   }
 }
 
+/** Of the object that was asked for, which may be another one than that of the resource. */
+function namespaceOf({ message, words }: ApiError): string | undefined {
+  const request = message.slice(0, message.length - words.length);
+  return /\/namespaces\/([^/\s]+)\/[^/\s]/.exec(request)?.[1];
+}
+
 function outsideCode(classification: ApiErrorClass): Cause['reason'] {
   if (classification === 'refused') return FAILURE.refused;
   return classification === 'access-denied' ? FAILURE.accessDenied : FAILURE.unavailable;
@@ -95,7 +102,7 @@ function causeOfMissingAccess(words: string): Cause {
     binder === undefined
       ? [give, ...checkOf(words)]
       : [
-          'let the operator bind that ClusterRole: it is a value of the chart, clusterRole',
+          'let the operator bind that role: give its own role the verb bind for it, or name it in the values of its chart',
           {
             run: `kubectl auth can-i bind clusterroles --as ${binder}`,
             to: 'check whether it may bind roles',

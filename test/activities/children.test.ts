@@ -62,6 +62,24 @@ describe('declared objects that are changed on their way', () => {
 });
 
 describe('a step on declared objects', () => {
+  it('of a refused object in another namespace tells of the quota of that namespace', async () => {
+    const elsewhere = defineController({
+      ...{ name: 'website', for: Website, finalizer: 'example.com/website', owns: [SERVICES] },
+      children: () => [
+        {
+          ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'front', namespace: 'team-a' } },
+          spec: { ports: [{ port: 80 }] },
+        },
+      ],
+    });
+    const spec = { image: 'one', replicas: 1, isPublic: true };
+    const world = new AuthorWorld(elsewhere, { types: [SERVICES], spec });
+    await world.step('addFinalizer');
+    const message = 'services "front" is forbidden: exceeded quota: few';
+    await world.step('updateStatus', { refusal: { because: 'refused', message, step: 'createService' } });
+    expect(world.condition('Ready')?.['message']).toContain('raise the quota of namespace team-a');
+  });
+
   it('tells what it has written so far', async () => {
     const told: string[] = [];
     const progress = (did: readonly Action[]) => told.push(sentenceOf(did));

@@ -211,7 +211,7 @@ describe('how a step ended', () => {
     const { error, events } = await failing(
       new ApiError(MESSAGE, { classification: 'refused', words: 'exceeded quota' }),
     );
-    const advice = ['raise the quota, or ask for less; either is noticed at once', expect.anything()];
+    const advice = ['raise the quota of namespace shop, or ask for less', expect.anything()];
     expect(error).toMatchObject({
       message: 'exceeded quota',
       details: [{ reason: 'QuotaExceeded', advice, messageFrom: 0 }],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { converged } from '../../src/contract/decision.ts';
 import type { LiveDecision } from '../../src/ask/cluster/live.ts';
+import type { Reached } from '../../src/ask/why/findings.ts';
 import { ago, FINDINGS, reached, RUN, textFor } from '../support/findings.ts';
 
 describe('why, of an open run,', () => {
@@ -28,6 +29,14 @@ describe('why, of an open run,', () => {
     const text = textFor({ temporal: reached({ run, workers }) });
     expect(text).toContain('is waiting for a worker');
     expect(text).toContain(words);
+  });
+
+  it('that nobody works on, names the objects and the commands of its own program', () => {
+    const waiting = { ...RUN, workflowTaskAttempt: 1 };
+    const textOf = (workers: Reached['workers']) =>
+      textFor({ temporal: reached({ program: 'shop-operator', run: waiting, workers }) });
+    expect(textOf(none)).toContain('kubectl get pods -A -l app.kubernetes.io/name=shop-operator');
+    expect(textOf({ ...none, pollers: ['op:1'] })).toContain('shop-operator promote --worker-deployment op');
   });
 
   const failure = { type: 'Refused', message: 'exceeded quota: compute' };

@@ -207,6 +207,12 @@ describe('why, without an open run,', () => {
     expect(text).toContain('kubectl durable why podset/web -n shop --task-queue b');
   });
 
+  it('names the Lease and the Pods of the program that is asked about', () => {
+    const text = textFor({ temporal: reached({ ...atRest, program: 'shop-operator' }) });
+    expect(text).toContain('kubectl get leases -A --field-selector metadata.name=shop-operator');
+    expect(text).toContain('kubectl logs -n shop-operator-system -l app.kubernetes.io/name=shop-operator');
+  });
+
   it('says that the plugin is too old for the operator', () => {
     const text = textFor({ temporal: reached({ ...atRest, settings: undefined, unreadable: '9.0.0' }) });
     expect(text).toContain(

@@ -99,7 +99,7 @@ describe('the conditions', () => {
 
   it('say that the server refuses to create Pods, in its words, and what to do', () => {
     const refusal = 'POST pods: 403 exceeded quota';
-    const advice = 'raise the quota, or ask for less; either is noticed at once';
+    const advice = 'raise the quota of namespace default, or ask for less';
     expect(conditionsOf(set.wanting(2), [pod('a')], refusal)).toEqual([
       ['Ready', 'False', 'CreateFailed', `Pods are missing: ${refusal}; ${advice}`],
       ['Stalled', 'True', 'CreateFailed', `${refusal}; ${advice}`],

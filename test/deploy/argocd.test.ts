@@ -54,7 +54,7 @@ describe('to Argo CD', () => {
     [
       'a PodSet whose Pods are refused',
       'Degraded',
-      'exceeded quota; raise the quota, or ask for less; either is noticed at once',
+      'exceeded quota; raise the quota of namespace default, or ask for less',
     ],
     ['a PodSet that awaits approval', 'Suspended', 'would delete 290 Pods'],
   ])('%s says so in the words of the condition', (state, status, message) => {

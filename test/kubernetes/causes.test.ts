@@ -22,6 +22,18 @@ describe('the cause of an error', () => {
     expect(causeOf(403, 'Forbidden', words)).toMatchObject({ reason: 'QuotaExceeded', message: words });
   });
 
+  it('of a quota names the namespace that was asked, which is not always that of the resource', () => {
+    const answer = { status: 403, body: JSON.stringify({ kind: 'Status', message: 'exceeded quota: few' }) };
+    const at = (path: string) => causeOfError(errorFromAnswer(`PATCH ${path}`, answer), ABOUT).advice;
+    expect(at('/apis/apps/v1/namespaces/team-a/deployments/web')).toEqual([
+      'raise the quota of namespace team-a, or ask for less',
+      { run: 'kubectl describe quota -n team-a', to: 'show the quota' },
+    ]);
+    expect(at('/apis/example.com/v1/fleets/web')).toContain(
+      'raise the quota of namespace shop, or ask for less',
+    );
+  });
+
   it('of a missing permission asks for just that permission, as the user who lacks it', () => {
     const user = 'system:serviceaccount:ops:durable-operator';
     const words = `pods "web" is forbidden: User "${user}" cannot patch resource "pods" in API group "" in the namespace "shop"`;

@@ -52,7 +52,12 @@ export function workersThatPolled(...agesMs: readonly number[]): TemporalAccess[
 export function aTemporal(changes: Partial<TemporalAccess> = {}): TemporalAccess {
   const nobody = { settings: undefined, unreadable: undefined, otherTaskQueues: [], otherCluster: undefined };
   const runs = new RunReader({ namespace: 'default', call: notAsked });
-  const where = { namespace: 'default', taskQueue: 'durable-operator', cluster: undefined };
+  const where = {
+    program: 'durable-operator',
+    namespace: 'default',
+    taskQueue: 'durable-operator',
+    cluster: undefined,
+  };
   return { ...where, ...nobody, call: workersThatPolled(0), runs, ...changes };
 }
 

@@ -43,6 +43,7 @@ export const TIMELINE: RunTimeline = {
 };
 export const REACHED: Reached = {
   is: 'reached',
+  program: 'durable-operator',
   taskQueue: 'durable-operator',
   settings: { version: '1.0', options: defaultOptions(durableOperator) },
   unreadable: undefined,

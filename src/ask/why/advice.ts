@@ -1,38 +1,45 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 import { timeText } from '../output.ts';
+import type { AskedOperator } from '../session.ts';
 
 export type AdvisedProblem = Omit<Cause, 'reason'>;
 
 export const START_OPERATOR = 'start the operator, or find out why it does not run';
 
-export const SHOW_OPERATOR: Advice = {
-  run: 'kubectl get pods -A -l app.kubernetes.io/name=durable-operator',
-  to: 'show the Pods of the operator',
-};
+/** @param program its name, which its manifests give to its objects */
+export function showOperator(program: string): Advice {
+  const run = `kubectl get pods -A -l app.kubernetes.io/name=${program}`;
+  return { run, to: 'show the Pods of the operator' };
+}
 
 /** With the names of the manifests: the operator publishes neither its namespace nor the name of its Lease. */
-export const FIND_LEADER: readonly Advice[] = [
-  {
-    run: 'kubectl get leases -A --field-selector metadata.name=durable-operator',
-    to: 'show the leader: HOLDER begins with the name of its Pod',
-  },
-  {
-    run: 'kubectl logs -n durable-operator-system -l app.kubernetes.io/name=durable-operator --prefix --tail 50',
-    to: 'show the logs',
-  },
-];
+export function findLeader(program: string): readonly Advice[] {
+  return [
+    {
+      run: `kubectl get leases -A --field-selector metadata.name=${program}`,
+      to: 'show the leader: HOLDER begins with the name of its Pod',
+    },
+    {
+      run: `kubectl logs -n ${program}-system -l app.kubernetes.io/name=${program} --prefix --tail 50`,
+      to: 'show the logs',
+    },
+  ];
+}
+
+/** The operator that is asked about. */
+type Asked = Pick<AskedOperator, 'program' | 'taskQueue'>;
 
 /**
  * Why no worker takes up a run; undefined: one does.
  *
  * @param workers that poll the task queue of the run
- * @param own the task queue of the operator
+ * @param own the operator
  */
 export function workerProblem(
   { pollers, lastPollMs, current }: TaskQueuePollers,
   { taskQueue, version }: { readonly taskQueue: string; readonly version: string | undefined },
-  own: string,
+  own: Asked,
 ): AdvisedProblem | undefined {
   if (pollers.length === 0) return noWorker(taskQueue, own, lastPollMs);
   const versions = [...new Set(pollers)].filter((each) => each !== '').sort();
@@ -48,29 +55,32 @@ export function workerProblem(
     const others = versions.length === 0 ? 'no version' : versions.join(', ');
     return {
       message: `${current} is the current version, and it has no workers; there are workers of ${others}`,
-      advice: [`start workers of ${current}, or promote the version that runs`, ...latest.map(promote)],
+      advice: [
+        `start workers of ${current}, or promote the version that runs`,
+        ...latest.map((each) => promote(own.program, each)),
+      ],
     };
   }
   if (pollers.includes('')) return undefined;
   return {
     message: `no worker version is current: the workers of ${versions.join(', ')} get no runs until one is promoted`,
-    advice: latest.map(promote),
+    advice: latest.map((each) => promote(own.program, each)),
   };
 }
 
-function noWorker(taskQueue: string, own: string, lastPollMs: number | undefined): AdvisedProblem {
+function noWorker(taskQueue: string, own: Asked, lastPollMs: number | undefined): AdvisedProblem {
   const since = lastPollMs === undefined ? 'for five minutes' : `since ${timeText(lastPollMs)}`;
   const message = `no worker has polled task queue "${taskQueue}" ${since}`;
-  return taskQueue === own
-    ? { message: message, advice: [START_OPERATOR, SHOW_OPERATOR] }
+  return taskQueue === own.taskQueue
+    ? { message: message, advice: [START_OPERATOR, showOperator(own.program)] }
     : {
-        message: `${message}; the operator uses task queue "${own}"`,
+        message: `${message}; the operator uses task queue "${own.taskQueue}"`,
         advice: [`start a worker with --task-queue ${taskQueue} until this run has ended`],
       };
 }
 
-function promote(version: string): Advice {
-  return { run: `durable-operator promote ${flagsOf(version)}`, to: 'make this version current' };
+function promote(program: string, version: string): Advice {
+  return { run: `${program} promote ${flagsOf(version)}`, to: 'make this version current' };
 }
 
 /** The watcher starts the next run of each resource, on the version that is current. */

@@ -6,7 +6,7 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { hasStatus } from '../controllers.ts';
 import { endedWithNamespace, stateByDecision, stateByStatus, stateOfDone } from '../state.ts';
-import { FIND_LEADER, SHOW_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
+import { findLeader, showOperator, workerProblem, type AdvisedProblem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
@@ -83,13 +83,13 @@ function withoutOperator(known: CompleteFindings): ExplanationBody | undefined {
   };
 }
 
-function howToHaveOperator({ unreadable, otherCluster }: Reached): Advice[] {
+function howToHaveOperator({ program, unreadable, otherCluster }: Reached): Advice[] {
   if (unreadable !== undefined) return [UPDATE_PLUGIN];
   return [
     otherCluster === undefined
       ? 'start the operator, or name its task queue with --task-queue'
       : 'start an operator for this cluster with a --task-queue of its own, and name it here; or check the kubeconfig and its context',
-    SHOW_OPERATOR,
+    showOperator(program),
   ];
 }
 
@@ -184,7 +184,10 @@ function notStarted(known: CompleteFindings): ExplanationBody {
   const next = liveIn(known)?.next;
   const { message, advice } = problemOfOperator(known) ?? {
     message: 'the operator has not started one: the change is only seconds old, or no operator watches',
-    advice: ['ask again in ten seconds; if nothing has changed, read the log of the leader', ...FIND_LEADER],
+    advice: [
+      'ask again in ten seconds; if nothing has changed, read the log of the leader',
+      ...findLeader(known.temporal.program),
+    ],
   };
   return {
     state: next === undefined ? 'Waiting' : stateByDecision(next),
@@ -200,8 +203,7 @@ function notStarted(known: CompleteFindings): ExplanationBody {
   };
 }
 
-function problemOfOperator({
-  temporal: { workers, taskQueue, noWatcher },
-}: CompleteFindings): AdvisedProblem | undefined {
-  return workerProblem(workers, { taskQueue, version: undefined }, taskQueue) ?? noWatcher;
+function problemOfOperator({ temporal }: CompleteFindings): AdvisedProblem | undefined {
+  const { workers, taskQueue, noWatcher } = temporal;
+  return workerProblem(workers, { taskQueue, version: undefined }, temporal) ?? noWatcher;
 }

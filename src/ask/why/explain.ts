@@ -86,18 +86,16 @@ function unreadable({ controller }: ResourceFindings, error: ApiError): Explanat
   };
 }
 
-function gone(
-  findings: ResourceFindings,
-  { run, timeline, workers, noWatcher, taskQueue }: Reached,
-): ExplanationBody {
+function gone(findings: ResourceFindings, temporal: Reached): ExplanationBody {
   const { nowMs, link } = findings;
+  const { run, timeline, workers, noWatcher } = temporal;
   if (run === undefined) return neverSeen(findings);
   const history = commandOn(findings, 'history', 'what happened to it');
   if (!run.isOpen) {
     const last = lastRun({ run, timeline, nowMs });
     return { headline: 'is gone: it was deleted', facts: last, advice: [history], link };
   }
-  const { message, advice } = workerProblem(workers, run, taskQueue) ?? noWatcher ?? untilItEnds(run);
+  const { message, advice } = workerProblem(workers, run, temporal) ?? noWatcher ?? untilItEnds(run);
   return {
     headline: 'is gone, but its run is still open',
     facts: facts({ run: `open for ${ago(run.startedAtMs, nowMs)}`, because: message }),

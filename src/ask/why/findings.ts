@@ -148,11 +148,11 @@ async function askTemporal(
   ref: ResourceRef | undefined,
   place: ResourcePlace,
 ): Promise<Reached> {
-  const { taskQueue, settings, unreadable, otherTaskQueues, otherCluster, runs } = access;
+  const { program, taskQueue, settings, unreadable, otherTaskQueues, otherCluster, runs } = access;
   const [run, ofOperator, noWatcher] = await Promise.all([
     ref === undefined ? lastRunOfName(access, place) : runs.describe(ref),
     pollersOf(access, taskQueue, now),
-    watcherProblem(client, settings?.lease, now),
+    watcherProblem({ client, program }, settings?.lease, now),
   ]);
   // If the run has another task queue than the operator, its own workers count.
   const isElsewhere = run?.isOpen === true && run.taskQueue !== taskQueue;
@@ -160,7 +160,7 @@ async function askTemporal(
     isElsewhere ? pollersOf(access, run.taskQueue, now) : ofOperator,
     run && runs.timeline(run),
   ]);
-  const operator = { taskQueue, settings, unreadable, otherTaskQueues, otherCluster };
+  const operator = { program, taskQueue, settings, unreadable, otherTaskQueues, otherCluster };
   return { is: 'reached', ...operator, workers, noWatcher, run, timeline };
 }
 

@@ -6,7 +6,7 @@ import { isTaskFailing, pendingStepOf, type PauseInTemporal } from '../../tempor
 import { failedStepIn, lastNextOf, type TimelineEntry, type PendingStep } from '../../temporal/timeline.ts';
 import { durationText } from '../output.ts';
 import { stateOfRun } from '../state.ts';
-import { SHOW_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
+import { showOperator, workerProblem, type AdvisedProblem } from './advice.ts';
 import { facts } from './explanation.ts';
 import {
   ago,
@@ -32,8 +32,8 @@ interface Rest {
 type Part = Omit<ExplanationBody, 'link'>;
 
 export function explainOpenRun(open: Open): ExplanationBody {
-  const { workers, taskQueue } = open.temporal;
-  const problem = workerProblem(workers, open.run, taskQueue);
+  const { temporal } = open;
+  const problem = workerProblem(temporal.workers, open.run, temporal);
   if (problem === undefined) return answerFrom(open, partForState(open));
   if (isDue(open)) return answerFrom(open, withoutWorker(open, problem));
   const answer = answerFrom(open, partForState(open));
@@ -117,7 +117,6 @@ function failingTask({ run, temporal }: Open): Part {
     advice: [
       'bring back the version of the worker or the payload key that the run needs, as named above',
       'or terminate the run: a new one starts within minutes, and reads everything from the cluster',
-      'see docs/operating.md, "A run makes no progress", and docs/encryption.md',
       { run: `temporal workflow terminate --workflow-id ${run.workflowId}`, to: 'terminate the run' },
     ],
   };
@@ -126,7 +125,7 @@ function failingTask({ run, temporal }: Open): Part {
 function retrying(open: Open): Part {
   const pending = pendingStepOf(open.run);
   const { type, cause } = pending?.failure ?? {};
-  const advice = cause?.advice ?? ["look into the operator's log", SHOW_OPERATOR];
+  const advice = cause?.advice ?? ["look into the operator's log", showOperator(open.temporal.program)];
   return {
     reason: cause?.reason ?? type,
     headline: 'is retrying',

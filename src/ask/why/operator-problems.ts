@@ -4,7 +4,7 @@ import { LeaseObject, type Lease } from '../../kubernetes/lease.ts';
 import { describeTaskQueue, type TaskQueuePollers } from '../../temporal/task-queue.ts';
 import { timeText } from '../output.ts';
 import type { Session, TemporalAccess } from '../session.ts';
-import { SHOW_OPERATOR, START_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
+import { showOperator, START_OPERATOR, workerProblem, type AdvisedProblem } from './advice.ts';
 
 /** Nothing becomes of any change, whatever the state of each resource says. */
 export interface OperatorProblem extends AdvisedProblem {
@@ -17,12 +17,12 @@ export async function operatorProblems(
   access: TemporalAccess,
   now: () => number,
 ): Promise<readonly OperatorProblem[]> {
-  const { taskQueue, settings } = access;
+  const { program, taskQueue, settings } = access;
   const [workers, ofWatcher] = await Promise.all([
     pollersOf(access, taskQueue, now),
-    watcherProblem(client, settings?.lease, now),
+    watcherProblem({ client, program }, settings?.lease, now),
   ]);
-  const ofWorkers = workerProblem(workers, { taskQueue, version: undefined }, taskQueue);
+  const ofWorkers = workerProblem(workers, { taskQueue, version: undefined }, access);
   return [
     ...(ofWorkers ? [{ missing: 'worker', ...ofWorkers } as const] : []),
     ...(ofWatcher ? [{ missing: 'watcher', ...ofWatcher } as const] : []),
@@ -45,14 +45,14 @@ const READ_TIMEOUT_MS = 5_000;
 
 /** Undefined: somebody watches, or the user may not read the Lease, or there is no leader election. */
 export async function watcherProblem(
-  client: Session['client'],
+  { client, program }: Pick<Session, 'client'> & { readonly program: string },
   at: PublishedLease | undefined,
   now: () => number,
 ): Promise<AdvisedProblem | undefined> {
   if (at === undefined) return undefined;
   try {
     const lease = await new LeaseObject(client, at).read({ timeoutMs: READ_TIMEOUT_MS });
-    return leaseProblem(lease, at, now());
+    return leaseProblem(lease, { ...at, program }, now());
   } catch (error) {
     if (error instanceof ApiError) return undefined;
     throw error;
@@ -64,7 +64,7 @@ const DURATIONS_MAX = 2;
 
 function leaseProblem(
   { spec = {} }: Pick<Lease, 'spec'> = {},
-  { namespace, name }: PublishedLease,
+  { namespace, name, program }: PublishedLease & { readonly program: string },
   nowMs: number,
 ): AdvisedProblem | undefined {
   const { holderIdentity: holder = '', renewTime = '', leaseDurationSeconds = 0 } = spec;
@@ -74,5 +74,5 @@ function leaseProblem(
   const since = Number.isNaN(renewedMs) ? '' : ` since ${timeText(renewedMs)}`;
   const message =
     holder === '' ? `nobody holds ${lease}${since}` : `${holder} has not renewed ${lease}${since}`;
-  return { message: message, advice: [START_OPERATOR, SHOW_OPERATOR] };
+  return { message: message, advice: [START_OPERATOR, showOperator(program)] };
 }

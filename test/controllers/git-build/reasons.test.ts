@@ -361,7 +361,7 @@ describe('a Job that cannot be created', () => {
       because: 'the API server refuses it',
       status: {
         phase: 'Pending',
-        message: 'exceeded quota; raise the quota, or ask for less; either is noticed at once',
+        message: 'exceeded quota; raise the quota of namespace shop, or ask for less',
       },
     });
     expect(reasonsIn(first)).toEqual(stalledBy('QuotaExceeded'));

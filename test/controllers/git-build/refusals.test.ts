@@ -68,7 +68,7 @@ describe('a step of a build that the server refuses', () => {
     } as const;
     const { reason, message } = causeOfRefusal(refusal.message, aBuildView());
     const { status } = settled(aBuildView(), { refusal });
-    const said = `${message}; raise the quota, or ask for less; either is noticed at once`;
+    const said = `${message}; raise the quota of namespace shop, or ask for less`;
     expect(status.conditions?.[1]).toMatchObject({ type: 'Stalled', status: 'True', reason, message: said });
     expect(reason).toBe('QuotaExceeded');
   });
