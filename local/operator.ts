@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { argumentsFor, type Config } from '../src/config/config.ts';
+import { argumentsFor, defaultOptions, type Config } from '../src/config/config.ts';
+import { optionTable } from '../src/config/option-table.ts';
 import type { Program } from '../src/program/program.ts';
 import { lastLines } from './program-output.ts';
 import { ServerFailed, type Launch } from './servers.ts';
@@ -173,15 +174,25 @@ export async function readiness(healthPort: number): Promise<{ status: number; b
   return { status: answer.status, body: await answer.text() };
 }
 
-/** The options of `dev`, except for those that `dev` decides itself. */
+/**
+ * The options of `dev`, except for those that `dev` decides itself. The author may add and remove controllers meanwhile, so
+ * what depends on them is given only if somebody has set it.
+ */
 export function operatorArguments({ program, config, healthPort, metricsPort }: Addressed): string[] {
   const metrics = metricsPort === undefined ? 'off' : { host: LOOPBACK, port: metricsPort };
-  return argumentsFor(program, 'run', {
+  const usual = argumentsFor(program, 'run', defaultOptions(program));
+  const given = argumentsFor(program, 'run', {
     ...config,
     health: { address: { host: LOOPBACK, port: healthPort } },
     metrics: { ...config.metrics, address: metrics },
     log: { ...config.log, format: 'json' },
   });
+  return given.filter((each) => !dependsOnControllers(each, program) || !usual.includes(each));
+}
+
+function dependsOnControllers(argument: string, program: Program): boolean {
+  const { rows } = optionTable({ ...program, controllers: [] });
+  return argument.startsWith('--controllers=') || !rows.some(({ name }) => argument.startsWith(`--${name}=`));
 }
 
 interface Addressed {

@@ -262,6 +262,33 @@ describe('npm start', () => {
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
+
+  it('takes up a controller that is added, and goes on without it once it is removed', async () => {
+    const child = spawn(process.execPath, ['src/main.ts', 'dev', '--dir', dir()], { cwd: project });
+    const lines = linesOf(child);
+    const readyAgain = (times: number) =>
+      eventually(
+        () => Promise.resolve(lines().split('the operator is ready, after').length > times),
+        WITHIN_MS,
+      );
+    await eventually(() => Promise.resolve(lines().includes('Ctrl-C')), WITHIN_MS);
+    const main = join(project, 'src/main.ts');
+    const before = await readFile(main, 'utf8');
+    const program = join(author.directory, 'node_modules/durable-operator/dist/src/main.js');
+    await timed(process.execPath, program, 'new', '--add', '--kind', 'Extra');
+    await readyAgain(1);
+    const { kubectl } = await buildPrograms(['kubectl']);
+    const ask = (...args: readonly string[]) =>
+      run(kubectl, ['--kubeconfig', join(dir(), 'admin.kubeconfig'), ...args], { cwd: project });
+    const apply = () => ask('apply', '--filename', 'samples/extra.yaml').catch(() => undefined);
+    await eventually(async () => (await apply()) !== undefined, WITHIN_MS);
+    const status = ['extra/my-extra', '--output', 'jsonpath={.status.url}'];
+    await eventually(async () => (await ask('get', ...status)).stdout.includes('my-extra'), WITHIN_MS);
+    await writeFile(main, before);
+    await readyAgain(2);
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
 });
 
 function linesOf({ stdout, stderr }: ChildProcess): () => string {

@@ -2,11 +2,17 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
 import { operatorArguments, StackOperator } from '../../local/operator.ts';
 import type { WhenEnded } from '../../local/servers.ts';
 import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { defineController } from '../../src/api/controller.ts';
+import { parseConfig } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
+import { definedIn } from '../../src/program/defined.ts';
+import type { Program, ProgramController } from '../../src/program/program.ts';
+import { Bucket } from '../support/bucket.ts';
 import { configOf } from '../support/configs.ts';
 
 const GIVEN = { program: durableOperator, healthPort: 1, metricsPort: 2 };
@@ -23,6 +29,32 @@ describe('the operator that local starts', () => {
       metrics: { address: { host: '127.0.0.1', port: 2 }, secure: true },
       log: { level: 'debug', format: 'json' },
     });
+  });
+
+  it('takes up a controller that is added meanwhile, and does without one that is removed', async () => {
+    const [one, other, more] = ['one', 'other', 'more'].map((name) => {
+      const options = z.object({ [`${name}Region`]: z.string().default('here') });
+      const definition = { name, for: Bucket, options, observe: () => Promise.resolve({}) };
+      return definedIn(defineController({ ...definition, decide: (_, next) => next.converged('') }), 'shop');
+    });
+    if (one === undefined || other === undefined || more === undefined) throw new Error('there are three');
+    const shop = (...controllers: readonly ProgramController[]): Program => ({ name: 'shop', controllers });
+    const parsedBy = async (program: Program, args: readonly string[]) => {
+      const parsed = await parseConfig(program, args, {});
+      if (parsed.kind !== 'config') throw new Error(parsed.output);
+      return parsed.config;
+    };
+    const program = shop(one, other);
+    const chosenBy = async (changed: Program, ...args: readonly string[]) => {
+      const config = await parsedBy(program, ['dev', ...args]);
+      return parsedBy(changed, operatorArguments({ ...GIVEN, program, config }));
+    };
+    expect((await chosenBy(shop(one))).reconciliation.controllers).toEqual(['one']);
+    const all = ['one', 'other', 'more'];
+    expect((await chosenBy(shop(one, other, more))).reconciliation.controllers).toEqual(all);
+    const chosen = await chosenBy(shop(one, other, more), '--controllers=one', '--one-region=there');
+    expect(chosen.reconciliation.controllers).toEqual(['one']);
+    expect(JSON.stringify(chosen)).toContain('"there"');
   });
 
   it('has no metrics where local has none', async () => {
