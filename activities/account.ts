@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { StepReport } from '../src/contract/decision.ts';
 import type { StepInput } from '../src/contract/run.ts';
-import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import { unknownSince, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import { lastHeartbeat } from './heartbeats.ts';
 
 /** What one attempt of a durable step knows of itself and of those before it. */
@@ -13,17 +13,17 @@ export class Account {
 
   /** @param mayArrive the controller has steps that may take effect late */
   constructor({ attempt }: StepInput, mayArrive: boolean) {
-    const { activityType: step, attempt: number } = activityInfo();
+    const { activityType: step, attempt: number, startToCloseTimeoutMs } = activityInfo();
     this.#attempt = attempt;
     // Temporal tries again only those that have ended without a known result.
     const isRepeated = number > 1 && step !== 'observe' && (attempt !== undefined || mayArrive);
     const begunMs = attempt === undefined ? Date.now() : (lastHeartbeat().begunMs ?? Date.now());
-    this.unknown = isRepeated ? [unknownSince(begunMs, attempt ?? { step })] : [];
+    this.unknown = isRepeated ? [unknownSince(attempt ?? { step }, begunMs, startToCloseTimeoutMs)] : [];
   }
 
-  /** From now on it may take effect. */
-  begins(): void {
-    this.#begunMs ??= Date.now();
+  /** From now on it may take effect. @returns since when, in milliseconds since the epoch */
+  begins(): number {
+    return (this.#begunMs ??= Date.now());
   }
 
   /** Its run knows of each attempt, and tries it again itself once the result is known. */
@@ -37,15 +37,11 @@ export class Account {
 
   get ofThisAttempt(): UnknownAttempt | undefined {
     return this.#attempt && this.#begunMs !== undefined
-      ? unknownSince(this.#begunMs, this.#attempt)
+      ? unknownSince(this.#attempt, this.#begunMs, activityInfo().startToCloseTimeoutMs)
       : undefined;
   }
 
   get report(): Pick<StepReport, 'unknown'> {
     return this.unknown.length === 0 ? {} : { unknown: this.unknown };
   }
-}
-
-function unknownSince(begunMs: number, attempt: Pick<UnknownAttempt, 'step'>): UnknownAttempt {
-  return { ...attempt, begunMs, untilMs: begunMs + activityInfo().startToCloseTimeoutMs };
 }

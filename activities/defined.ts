@@ -59,6 +59,7 @@ import { changeOf } from './overridden.ts';
 import {
   ATTEMPTS_UNTOLD,
   PartlyDone,
+  unknownTo,
   type Performed,
   type Reconciler,
   type AttemptContext,
@@ -129,7 +130,7 @@ export function definedReconciler(
       const live = { ...(declared && { declared }), ...(pods && { pods }), ...asked };
       seen = { ...seen, live };
       const signal = soon(superseded);
-      const unknown = [...(its.unknown ?? []), ...(its.unknownHere ?? [])];
+      const unknown = unknownTo(its);
       const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
       const observed: unknown = await definition.observe?.(facts);
       return { ...seen, live: { ...live, observed } };
@@ -298,7 +299,7 @@ export function definedReconciler(
     const facts = {
       ...{ resource, owned: viewsOf(owned), observed: live?.observed },
       references: referred?.objects ?? [],
-      unknown: [...(context.unknown ?? []), ...(context.unknownHere ?? [])],
+      unknown: unknownTo(context),
     };
     try {
       const { status, ...performed } = await doStep<DefinedObservation>({

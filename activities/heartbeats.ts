@@ -6,8 +6,8 @@ import { HEARTBEAT_EVERY_MS, type Heartbeat } from '../src/contract/run.ts';
 export interface Progress {
   /** What it has done so far. */
   readonly did: (did: readonly Action[]) => void;
-  /** From now on it may take effect. */
-  readonly begins: () => void;
+  /** It may take effect since then, in milliseconds since the epoch. */
+  readonly begins: (atMs: number) => void;
 }
 
 /**
@@ -27,8 +27,8 @@ export async function withHeartbeats<T>(
   const beat = () =>
     context.heartbeat({ did: addedUp([...before, ...soFar]), ...(begunMs !== undefined && { begunMs }) });
   const beating = setInterval(beat, HEARTBEAT_EVERY_MS);
-  const begins = () => {
-    begunMs ??= Date.now();
+  const begins = (atMs: number) => {
+    begunMs = atMs;
     beat();
   };
   try {

@@ -125,10 +125,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
           ...{ progress: progress.did, log: runLog },
           unknownHere: account.unknown,
           unknownNow: () => account.ofThisAttempt,
-          begins: () => {
-            account.begins();
-            progress.begins();
-          },
+          begins: () => progress.begins(account.begins()),
         };
         const run = new StepRun(this.#reconciler, context);
         try {

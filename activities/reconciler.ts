@@ -49,6 +49,14 @@ export interface AttemptContext<O = unknown> {
   readonly isNamespacePaused?: (() => Promise<boolean>) | undefined;
 }
 
+/** All attempts without a known outcome. */
+export function unknownTo({
+  unknown = [],
+  unknownHere = [],
+}: Pick<AttemptContext, 'unknown' | 'unknownHere'>): readonly UnknownAttempt[] {
+  return [...unknown, ...unknownHere];
+}
+
 /** A step that was performed, all of it or as far as it came. */
 export interface Performed<O> {
   /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */

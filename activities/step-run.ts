@@ -12,7 +12,7 @@ import {
   type StepReport,
 } from '../src/contract/decision.ts';
 import { ATTEMPT_MAX_MS } from '../src/contract/run.ts';
-import { mergedUnknown, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import { mergedUnknown, unknownSince, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import type { KnownObservation } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';
@@ -113,9 +113,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const step = mayStillArrive?.(observation);
     if (step === undefined) begunAnew?.();
     else {
-      const begunMs = now();
-      const unknown = { step, begunMs, untilMs: begunMs + attemptMaxMs, isEndUnseen: true } as const;
-      this.#unknown = [...this.#unknown, unknown];
+      const unknown = unknownSince({ step }, now(), attemptMaxMs);
+      this.#unknown = [...this.#unknown, { ...unknown, isEndUnseen: true }];
     }
   }
 

@@ -5,6 +5,7 @@ import {
   mergedUnknown,
   settled,
   stillUnknown,
+  unknownSince,
   type UnknownAttempt,
 } from '../src/contract/unknown-attempt.ts';
 
@@ -93,14 +94,8 @@ export class Attempts {
     { isSeen, begunMs = Date.now() }: { isSeen: boolean; begunMs?: number | undefined },
   ): void {
     const its = this.#last?.step === step.do && 'digest' in step ? this.#last : undefined;
-    this.learn([
-      {
-        ...(its ?? { step: step.do }),
-        begunMs,
-        untilMs: begunMs + (step.attemptMaxMs ?? ATTEMPT_MAX_MS),
-        ...(!isSeen && its && { isEndUnseen: true }),
-      },
-    ]);
+    const unknown = unknownSince(its ?? { step: step.do }, begunMs, step.attemptMaxMs ?? ATTEMPT_MAX_MS);
+    this.learn([{ ...unknown, ...(!isSeen && its && { isEndUnseen: true }) }]);
   }
 
   /** For the run that goes on with an empty history. */

@@ -15,6 +15,15 @@ export interface UnknownAttempt {
   readonly isSettled?: true;
 }
 
+/** An attempt that began then, and may take effect for so long. */
+export function unknownSince(
+  attempt: Pick<UnknownAttempt, 'step' | 'idempotencyKey' | 'digest'>,
+  begunMs: number,
+  maxMs: number,
+): UnknownAttempt {
+  return { ...attempt, begunMs, untilMs: begunMs + maxMs };
+}
+
 /** One entry for each key: what counts is the attempt that may take effect for longest. */
 export function mergedUnknown(
   known: readonly UnknownAttempt[],

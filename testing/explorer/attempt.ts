@@ -1,7 +1,7 @@
 import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { ATTEMPT_MAX_MS, type KeyedAttempt } from '../../src/contract/run.ts';
-import type { UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
+import { unknownSince, type UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';
@@ -157,7 +157,7 @@ export class Attempts {
         ...(keyed && {
           idempotencyKey: () => keyed.idempotencyKey,
           asking: { ...keyed, otherData: 0 },
-          unknownNow: () => (hasBegun ? unknownSince(keyed, begunMs) : undefined),
+          unknownNow: () => (hasBegun ? unknownSince(keyed, begunMs, ATTEMPT_MAX_MS) : undefined),
         }),
         begins: () => {
           hasBegun = true;
@@ -180,11 +180,6 @@ export class Attempts {
       );
     });
   }
-}
-
-/** An attempt that began then. */
-export function unknownSince(keyed: Pick<UnknownAttempt, 'step'>, begunMs: number): UnknownAttempt {
-  return { ...keyed, begunMs, untilMs: begunMs + ATTEMPT_MAX_MS };
 }
 
 /** All that it depends on. */

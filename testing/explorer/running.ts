@@ -12,12 +12,14 @@ import {
   mergedUnknown,
   settled,
   stillUnknown,
+  unknownSince,
   type UnknownAttempt,
 } from '../../src/contract/unknown-attempt.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
+import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
 import { ApiError, isOf } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
-import { unknownSince, type Attempts, type Progress, type Received } from './attempt.ts';
+import type { Attempts, Progress, Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, SimulatedRun, RunAttempt, WorldState } from './state.ts';
@@ -273,7 +275,7 @@ export class RunsModel {
     }
     if (attempt.isDurable && run.unseen) {
       if (attempt.asksToBe && !(attempt.keyed !== undefined && isKnown))
-        this.#learn(state, run, [unknownSince(attempt.keyed ?? attempt, START_MS + state.clockMs)]);
+        this.#learn(state, run, [unknownIn(state, attempt)]);
       run.refused = null;
       this.#observes(run);
       return;
@@ -291,7 +293,7 @@ export class RunsModel {
 
   /** Nobody has seen the end of the attempt: what comes next is decided first. */
   #lost(state: WorldState, run: SimulatedRun, attempt: RunAttempt): void {
-    const begun = unknownSince(attempt.keyed ?? attempt, START_MS + state.clockMs);
+    const begun = unknownIn(state, attempt);
     this.#learn(state, run, [...(attempt.unknownHere ?? []), { ...begun, isEndUnseen: true }]);
     this.#observes(run);
   }
@@ -319,7 +321,7 @@ export class RunsModel {
   /** The activity is tried again: what became of the attempt before is not known. */
   #again(state: WorldState, attempt: RunAttempt): RunAttempt {
     if (!this.#around.asksWhatArrives || !this.#rules.notesUnknown) return attempt;
-    return { ...attempt, unknownHere: [unknownSince(attempt.keyed ?? attempt, START_MS + state.clockMs)] };
+    return { ...attempt, unknownHere: [unknownIn(state, attempt)] };
   }
 
   #learn(state: WorldState, run: SimulatedRun, unknown: readonly UnknownAttempt[]): void {
@@ -434,6 +436,11 @@ function checkpointOf({
   return { next, unseen, localSteps, refused, hasResult, unknown, lastAttempt };
 }
 
+/** The attempt, as nobody knows what became of it. */
+function unknownIn({ clockMs }: WorldState, { step, keyed }: RunAttempt): UnknownAttempt {
+  return unknownSince(keyed ?? { step }, START_MS + clockMs, ATTEMPT_MAX_MS);
+}
+
 /** The result of the last attempt is known. */
 function settle(run: SimulatedRun): void {
   if (run.lastAttempt !== null) run.unknown = settled(run.unknown, run.lastAttempt.idempotencyKey);
@@ -453,7 +460,7 @@ function deliverSignal(state: WorldState, run: SimulatedRun): void {
   const { asksToBe, keyed, unknownHere = [] } = run.attempt;
   const nowMs = START_MS + state.clockMs;
   if (asksToBe) {
-    const unknown = keyed === undefined ? [unknownSince(run.attempt, nowMs)] : unknownHere;
+    const unknown = keyed === undefined ? [unknownIn(state, run.attempt)] : unknownHere;
     run.unknown = mergedUnknown(stillUnknown(run.unknown, nowMs), unknown);
   }
   run.backoff = 'no';
