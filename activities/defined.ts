@@ -132,7 +132,7 @@ export function definedReconciler(
       const signal = soon(superseded);
       const unknown = unknownTo(its);
       const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
-      const observed: unknown = await definition.observe?.(facts);
+      const observed: unknown = definition.isUnobserved ? undefined : await definition.observe?.(facts);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
       if (superseded.aborted) throw error;

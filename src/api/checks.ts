@@ -26,6 +26,7 @@ interface Checked {
   readonly children?: unknown;
   readonly decide?: unknown;
   readonly revision?: number;
+  readonly observeInPlan?: boolean;
   readonly leavesStatus?: true;
 }
 
@@ -33,6 +34,7 @@ interface Checked {
 export function checkController(definition: Checked): void {
   const { name, for: type, owns = [], options, finalizer, pollInterval } = definition;
   const { view, observe, children, decide, revision, retired = [], retiredFinalizers = [] } = definition;
+  const { observeInPlan } = definition;
   const isParsedType = isKind(type) || isParsed(type);
   const kept = retired.find((type) => owns.some((each) => typeNameOf(each) === typeNameOf(type)));
   const unseen = owns.find((each) => each.view === undefined);
@@ -50,6 +52,7 @@ export function checkController(definition: Checked): void {
     !isKind(type) && 'status' in definition && `status cannot be used for ${type.kind}`,
     hidesNote(definition),
     revision !== undefined && observe === undefined && 'revision needs observe',
+    observeInPlan !== undefined && observe === undefined && 'observeInPlan needs observe',
     !isParsedType &&
       view === undefined &&
       `${type.kind} is not of defineKind or defineType, so the controller needs a view of it`,

@@ -101,8 +101,8 @@ export interface ControllerDefinition<
    */
   readonly options?: Options;
   /**
-   * Clients of outside systems, made once per process when `observe` or a step first asks for them. A plan does not make them: it ends
-   * where they are needed. A test replaces them: `{ ...bucket, clients: () => ({ store: fakeStore }) }`.
+   * Clients of outside systems, made once per process when `observe` or a step first asks for them. In a plan, only `observe` gets them, and
+   * only with `observeInPlan`. A test replaces them: `{ ...bucket, clients: () => ({ store: fakeStore }) }`.
    */
   clients?(options: z.output<NoInfer<Options>>): Clients;
   /** Types whose objects belong to the resources: with a `view`, what `decide` is given as `owned`; without, those of `children`. */
@@ -136,6 +136,11 @@ export interface ControllerDefinition<
   observe?(
     context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
   ): Promise<Observed>;
+  /**
+   * Only with `observe`. `plan` calls it, with the real clients and the credentials of the person who asks. Without it, a plan goes by what the
+   * operator observed last, and says so. Default: false.
+   */
+  readonly observeInPlan?: boolean;
   /**
    * The objects that the resource stands for, of types of `owns`. The library creates and changes them, deletes those that are no longer
    * declared, and says whether they are ready. Pure: it is asked whenever the resource changes, or what it refers to. Default: none.

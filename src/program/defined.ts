@@ -4,7 +4,7 @@ import { isKind, keepsNote } from '../api/controller.ts';
 import type { WatchedType } from '../api/watched.ts';
 import { besideEachOther } from './beside.ts';
 import { optionsOfController } from '../config/controller-options.ts';
-import { bound, OutsideNotAsked } from '../controllers/defined/bound.ts';
+import { bound, OutsideNotAsked, type ClientsUser } from '../controllers/defined/bound.ts';
 import { definedController } from '../controllers/defined/controller.ts';
 import { noteKeyOf } from '../controllers/defined/note.ts';
 import type { AnyDefinition } from '../controllers/defined/definition.ts';
@@ -35,7 +35,7 @@ export function definedWith(
   };
 }
 
-type ClientsFor = (options: unknown) => unknown;
+type ClientsFor = (options: unknown, user: ClientsUser) => unknown;
 
 function programController(definition: AnyDefinition, clients: ClientsFor): ProgramController {
   const { name } = definition;
@@ -45,13 +45,17 @@ function programController(definition: AnyDefinition, clients: ClientsFor): Prog
     const options = optionsOfController(all, name);
     const { namespaces = [] } = all.reconciliation;
     const isNarrow = namespaces.length > 0;
-    return bound({ ...definition, isNarrow }, { options, clients: () => clients(options) });
+    return bound({ ...definition, isNarrow }, { options, clients: (user) => clients(options, user) });
   };
   return {
     ...definedWith(name, boundTo),
     ...(isKind(type) && { definition: type.manifest }),
     options: definition.options as z.ZodObject | undefined,
-    rehearsing: () => programController(definition, doNotAsk),
+    isUnobserved: definition.isUnobserved === true,
+    rehearsing: () =>
+      programController(inPlan(definition), (options, user) =>
+        user === 'observe' ? clients(options, user) : doNotAsk(),
+      ),
   };
 }
 
@@ -61,6 +65,11 @@ function madeOnce(definition: AnyDefinition): ClientsFor {
   return (options) => (made ??= { clients: definition.clients?.(options) as unknown }).clients;
 }
 
+function inPlan(definition: AnyDefinition): AnyDefinition {
+  const isUnobserved = definition.observe !== undefined && definition.observeInPlan !== true;
+  return { ...definition, isUnobserved };
+}
+
 function doNotAsk(): never {
-  throw new OutsideNotAsked('a plan asks no outside system');
+  throw new OutsideNotAsked('a plan writes to no outside system');
 }

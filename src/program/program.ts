@@ -24,7 +24,9 @@ export interface ProgramController {
   readonly options?: z.ZodObject | undefined;
   controller(options: ControllerOptions): Controller;
   reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
-  /** The same, for a plan: it asks no outside system. Default: it never does. */
+  /** Its `observe` is not called. Default: it is. */
+  readonly isUnobserved?: boolean;
+  /** The same, for a plan, which writes to no outside system. Default: the controller uses none. */
   rehearsing?(): ProgramController;
 }
 

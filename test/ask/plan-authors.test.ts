@@ -13,6 +13,7 @@ import type { AnyDefinition } from '../../src/controllers/defined/definition.ts'
 import { namedResource } from '../../src/ask/resource-name.ts';
 import { Planner } from '../../src/ask/plan/planner.ts';
 import { textOfPlan } from '../../src/ask/plan/plan-lines.ts';
+import { asked, aTemporal } from '../support/ask-session.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 
 const Shop = defineKind({
@@ -72,6 +73,7 @@ const definition = defineController({
   ...{ name: 'shop', for: Shop },
   permissions: [allow(SECRETS, ['list', 'delete'])],
   observe: ({ kube }) => kube.list(SECRETS),
+  observeInPlan: true,
   steps: {
     remove: {
       ...{ summary: 'remove the copies', external: false },
@@ -110,5 +112,95 @@ describe('a plan of an author', () => {
     ]);
     expect(lines.filter((line) => line.includes('. remove: '))).toHaveLength(1);
     expect(lines).toContain('on hold: awaiting approval to delete 2 Secrets; without the hold:');
+  });
+});
+
+/** A controller of an outside system, which notes what it is asked. */
+function anOutsideSystem(more: { readonly observeInPlan?: true } = {}) {
+  const calls: string[] = [];
+  const store = defineController({
+    ...{ name: 'shop', for: Shop, ...more },
+    clients: () => ({
+      find: (name: string) => Promise.resolve(calls.push(`find ${name}`)),
+      open: (name: string) => Promise.resolve(calls.push(`open ${name}`)),
+    }),
+    observe: async ({ resource: { metadata }, clients }) => {
+      await clients.find(metadata.name);
+      return metadata.labels?.['is'];
+    },
+    steps: {
+      open: {
+        ...{ summary: 'open the shop', external: false },
+        run: async ({ resource: { metadata }, clients }) => {
+          await clients.open(metadata.name);
+          return 'opened it';
+        },
+      },
+    },
+    decide: ({ observed }, next) =>
+      observed === 'open' ? next.converged('it is open') : next.do.open('it is closed'),
+  });
+  const planned = (object: KubernetesObject) =>
+    asked(['plan', 'shop/web'], {
+      program: { name: 'shop-operator', controllers: [definedIn(store, 'shop-operator')] },
+      temporal: () => Promise.resolve(aTemporal({})),
+      answerTo: ({ method, path, body }) => {
+        if (!path.includes('shops')) return { metadata: {} };
+        return method === 'PATCH' ? mergePatch(object, body) : object;
+      },
+    });
+  return { calls, planned };
+}
+
+const condition = (type: string, status: string, reason: string, message = '') => ({
+  ...{ type, status, reason, message, observedGeneration: 1 },
+  lastTransitionTime: '1970-01-01T00:00:00Z',
+});
+const READY = [
+  condition('Ready', 'True', 'AsSpecified', 'it is open'),
+  condition('Stalled', 'False', 'NotStalled'),
+  condition('Reconciling', 'False', 'UpToDate'),
+];
+const aShop = ({ generation = 1, is = 'open' }) => ({
+  metadata: { ...REF, resourceVersion: '1', generation, labels: { is } },
+  spec: {},
+  status: { observedGeneration: 1, conditions: READY },
+});
+
+describe('a plan of a controller with an outside system', () => {
+  it('reads it where the controller allows that, and says that nothing is to be done', async () => {
+    const { calls, planned } = anOutsideSystem({ observeInPlan: true });
+    const { stdout, status } = await planned(aShop({}));
+    expect(calls).toContain('find web');
+    expect(stdout).toMatch(/nothing to do\n\nup to date: it is open\n/);
+    expect(status).toBe(0);
+  });
+
+  it('never writes to it', async () => {
+    const { calls, planned } = anOutsideSystem({ observeInPlan: true });
+    const { stdout, status } = await planned(aShop({ is: 'closed' }));
+    expect(new Set(calls)).toEqual(new Set(['find web']));
+    expect(stdout).toContain(
+      'open: it is closed; a plan cannot try it, since it may change something outside of the cluster',
+    );
+    expect(status).toBe(1);
+  });
+
+  it('goes by what was observed last where the controller does not allow that, and says so', async () => {
+    const { calls, planned } = anOutsideSystem();
+    const { stdout, status } = await planned(aShop({ is: 'closed' }));
+    expect(calls).toEqual([]);
+    expect(stdout).toContain(
+      'nothing to do\n\nup to date: it is open (as the operator observed it last: plan did not observe it)',
+    );
+    expect(status).toBe(0);
+  });
+
+  it('says that it did not observe where the spec is new', async () => {
+    const { calls, planned } = anOutsideSystem();
+    const { stdout, status } = await planned(aShop({ generation: 2 }));
+    expect(calls).toEqual([]);
+    expect(stdout).toContain('0 steps that can be tried\n\nthe rest depends on what `observe` finds');
+    expect(status).toBe(1);
   });
 });

@@ -9,7 +9,6 @@ import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/clie
 import { definedIn } from '../../src/program/defined.ts';
 import type { Program } from '../../src/program/program.ts';
 import { reconcilersOf } from '../../src/program/reconcilers.ts';
-import { asked, aTemporal } from '../support/ask-session.ts';
 import { Bucket, UNDER_WAY } from '../support/bucket.ts';
 import { aFile } from '../support/configs.ts';
 
@@ -186,17 +185,5 @@ describe('clients of outside systems', () => {
       ['decide', values, 'there'],
       ['run', values, 'there', 'key-1'],
     ]);
-  });
-
-  it('are not asked by a plan, which says that it ends there', async () => {
-    const { program, made } = anOperator();
-    const { stdout, status } = await asked(['plan', 'bucket/photos'], {
-      program,
-      temporal: () => Promise.resolve(aTemporal({})),
-      answerTo: ({ path }) => (path.includes('buckets') ? PHOTOS : { metadata: {} }),
-    });
-    expect(stdout).toContain('what follows depends on an outside system, and a plan asks none');
-    expect(status).toBe(1);
-    expect(made).toEqual([]);
   });
 });

@@ -16,6 +16,8 @@ export interface Plan {
   /** The resource is on hold after so many steps. The other steps would follow without the hold. */
   readonly hold?: { readonly because: string; readonly after: number };
   readonly end: PlanEnd;
+  /** The plan goes by what the operator observed last: `observe` was not called. Absent: it was, or there is none. */
+  readonly observed?: false;
 }
 
 export interface PlannedStep {
@@ -32,8 +34,8 @@ export type PlanEnd =
   | { readonly is: 'may not try'; readonly words: string }
   /** The step changes something outside of the cluster, where nothing can be tried. */
   | { readonly is: 'outside'; readonly step: string; readonly because: string }
-  /** The controller observes an outside system first. */
-  | { readonly is: 'not asked' }
+  /** The rest depends on what `observe` would find. */
+  | { readonly is: 'not observed' }
   /** The step waits for something that does not happen in a dry run. */
   | { readonly is: 'no progress'; readonly step: string };
 
@@ -109,10 +111,12 @@ function inOrder({ key: a }: Pair, { key: b }: Pair): number {
 }
 
 /** The plan for people; ends in a line feed. */
-export function textOfPlan({ resource, namespace, applied, steps, hold, end }: Plan, paint: Paint): string {
+export function textOfPlan(plan: Plan, paint: Paint): string {
+  const { resource, namespace, applied, steps, hold, end } = plan;
   const count = steps.length === 1 ? '1 step' : `${steps.length} steps`;
   const isHeld = hold !== undefined && hold.after < steps.length;
-  const none = end.is === 'outside' || end.is === 'not asked' ? '0 steps that can be tried' : 'nothing to do';
+  const none =
+    end.is === 'outside' || end.is === 'not observed' ? '0 steps that can be tried' : 'nothing to do';
   const title = `${resource}: ${steps.length === 0 ? none : count}${isHeld ? ', held' : ''}`;
   const textAt = ({ step, because, writes, refusal }: PlannedStep, index: number) => [
     ...(isHeld && hold.after === index ? ['', `on hold: ${harmless(hold.because)}; without the hold:`] : []),
@@ -126,7 +130,7 @@ export function textOfPlan({ resource, namespace, applied, steps, hold, end }: P
     ...(applied === undefined ? [] : ['', 'the file', ...textOfWrites([applied], paint, namespace)]),
     ...steps.flatMap(textAt),
     '',
-    textOfEnd(end, steps.length > 0 ? 'then: ' : ''),
+    textOfEnd(end, steps.length > 0 ? 'then: ' : '') + howKnown(plan),
     '',
   ].join('\n');
 }
@@ -160,11 +164,17 @@ function textOfEnd(end: PlanEnd, then: string): string {
       return `you have no permission to try it; the operator may have it: ${harmless(end.words)}`;
     case 'outside':
       return `${then}${end.step}: ${harmless(end.because)}; a plan cannot try it, since it may change something outside of the cluster`;
-    case 'not asked':
-      return `${then}what follows depends on an outside system, and a plan asks none`;
+    case 'not observed':
+      return `${then}the rest depends on what \`observe\` finds, and plan does not call it; it does where the controller has observeInPlan`;
     case 'no progress':
       return `${then}${end.step} again, as often as needed; a dry run cannot show more`;
   }
+}
+
+function howKnown({ observed, end }: Plan): string {
+  return observed === undefined || end.is !== 'rest'
+    ? ''
+    : ' (as the operator observed it last: plan did not observe it)';
 }
 
 function textOfRest(rest: Rest): string {

@@ -40,6 +40,8 @@ export class Planner {
   readonly #isPaused: (namespace: string) => Promise<boolean>;
   readonly #reconciliation: Options['reconciliation'];
   readonly #notes = new Set<string>();
+  /** Controllers whose `observe` a plan must not call. */
+  readonly #unobserved: ReadonlySet<string>;
 
   constructor(
     { program: asked, client }: Pick<Session, 'program' | 'client'>,
@@ -47,6 +49,7 @@ export class Planner {
     now: () => number,
   ) {
     const rehearsing = asked.controllers.map((each) => each.rehearsing?.() ?? each);
+    this.#unobserved = new Set(rehearsing.flatMap(({ name, isUnobserved }) => (isUnobserved ? name : [])));
     const program = { ...asked, controllers: rehearsing };
     this.#program = program;
     this.#client = dryRunOnly(client);
@@ -116,7 +119,12 @@ export class Planner {
   async of(uid: string, { place, object: { type }, title: resource }: NamedResource): Promise<Plan> {
     const ref = { ...place, uid };
     const namespace = namespaceOf(ref, type);
-    const plan = { resource, ...(namespace !== undefined && { namespace }) };
+    const isUnobserved = this.#unobserved.has(ref.controller);
+    const plan = {
+      resource,
+      ...(namespace !== undefined && { namespace }),
+      ...(isUnobserved && { observed: false as const }),
+    };
     const leftOut = whyLeftOut(this.#reconciliation, { ...ref, namespace });
     if (leftOut) this.#notes.add(`the operator ignores ${resource} for now: ${leftOut.message}`);
     const now = await this.#rehearse(this.#reconcilers, ref, () => this.#isNamespacePaused(namespace));
@@ -149,16 +157,23 @@ export class Planner {
     const reconciler = reconcilerOf(reconcilers, ref);
     const run = new StepRun(reconciler, context);
     const steps: PlannedStep[] = [];
-    let end: StepEnd<unknown>;
     try {
-      end = await run.perform('observe', undefined);
+      return { steps, end: await this.#rehearseInto(steps, run, reconciler) };
     } catch (error) {
-      if (error instanceof OutsideNotAsked) return { steps, end: { is: 'not asked' } };
+      if (error instanceof OutsideNotAsked) return { steps, end: { is: 'not observed' } };
       throw error;
     }
+  }
+
+  async #rehearseInto(
+    steps: PlannedStep[],
+    run: StepRun<unknown, Step, Observe>,
+    reconciler: Reconcilers[string],
+  ): Promise<PlanEnd> {
+    let end = await run.perform('observe', undefined);
     for (let idle = 0; steps.length < STEPS_MAX && idle < IDLE_MAX;) {
       const { next } = end;
-      if (isRest(next)) return { steps, end: { is: 'rest', next } };
+      if (isRest(next)) return { is: 'rest', next };
       if (!isStep(next)) {
         end = await run.perform('observe', undefined);
         idle += 1;
@@ -166,15 +181,15 @@ export class Planner {
       }
       if (reconciler.isExternal?.(next.do) === true) {
         const { do: step, because } = next;
-        return { steps, end: { is: 'outside', step, because } };
+        return { is: 'outside', step, because };
       }
       const performed = await this.#perform(run, next, end.known);
       steps.push(...performed.steps);
-      if ('end' in performed) return { steps, end: performed.end };
+      if ('end' in performed) return performed.end;
       idle = performed.steps.some(({ writes }) => writes.length > 0) ? 0 : idle + 1;
       end = performed.stepEnd;
     }
-    return { steps, end: { is: 'no progress', step: end.next.do } };
+    return { is: 'no progress', step: end.next.do };
   }
 
   async #perform(
@@ -189,7 +204,10 @@ export class Planner {
       const planned = { step, because, writes, ...(refusal && { refusal: refusal.message }) };
       return { steps: writes.length === 0 && refusal === undefined ? [] : [planned], stepEnd };
     } catch (error) {
-      const steps = [{ step, because, writes: this.#rehearsal.takeWrites() }];
+      const writes = this.#rehearsal.takeWrites();
+      const steps = [{ step, because, writes }];
+      if (error instanceof OutsideNotAsked)
+        return { steps: writes.length === 0 ? [] : steps, end: { is: 'outside', step, because } };
       if (error instanceof MayNotTry) return { steps, end: { is: 'may not try', words: error.message } };
       if (error instanceof ApiError) return { steps, end: { is: 'refused', words: error.message } };
       throw error;

@@ -1,16 +1,19 @@
 import { PassedOn } from './failing.ts';
 import { stepsOf, type AnyDefinition, type AnySteps } from './definition.ts';
 
-/** A plan must not ask an outside system. */
+/** A plan must not read an outside system, unless the controller allows it, and must never write to one. */
 export class OutsideNotAsked extends PassedOn {
   override readonly name = 'OutsideNotAsked';
 }
+
+/** The functions that get clients. */
+export type ClientsUser = 'observe' | 'run';
 
 /** What the functions of a controller are given besides: the values of its options, and its clients. */
 export interface BoundInputs {
   readonly options: unknown;
   /** Made when they are first asked for. */
-  readonly clients: () => unknown;
+  readonly clients: (user: ClientsUser) => unknown;
 }
 
 const DECIDING = ['decide', 'status', 'interruptOn', 'children'];
@@ -20,17 +23,17 @@ export function bound(definition: AnyDefinition, { options, clients }: BoundInpu
   if (definition.options === undefined && definition.clients === undefined) return definition;
   const withOptions = (facts: object) => ({ ...facts, options });
   // In place: what else there is, is made only when it is asked for.
-  const withClients = (facts: object) =>
-    Object.defineProperties(facts, { options: { value: options }, clients: { get: clients } });
+  const withClients = (user: ClientsUser) => (facts: object) =>
+    Object.defineProperties(facts, { options: { value: options }, clients: { get: () => clients(user) } });
   const steps = Object.entries(stepsOf(definition)).map(([name, step]) => [
     name,
-    { ...step, ...calling(step, ['run'], withClients), ...calling(step, ['deletes'], withOptions) },
+    { ...step, ...calling(step, ['run'], withClients('run')), ...calling(step, ['deletes'], withOptions) },
   ]);
   return {
     ...definition,
     ...(definition.options !== undefined && { optionValues: options }),
     ...calling(definition, DECIDING, withOptions),
-    ...calling(definition, ['observe'], withClients),
+    ...calling(definition, ['observe'], withClients('observe')),
     ...(definition.references && {
       references: definition.references.map((each) => ({
         ...each,

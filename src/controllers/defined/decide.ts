@@ -5,7 +5,9 @@ import type { Circumstances } from '../../contract/control.ts';
 import {
   converged,
   isObserve,
+  isRest,
   isStep,
+  reasonOf,
   stalled,
   waitFor,
   warning,
@@ -13,6 +15,7 @@ import {
   type Wait,
 } from '../../contract/decision.ts';
 import { stillUnknown, unknownUntil } from '../../contract/unknown-attempt.ts';
+import { OutsideNotAsked } from './bound.ts';
 import { nextOfChildren } from './children/done.ts';
 import {
   releaseChildren,
@@ -265,6 +268,7 @@ class Deciding {
   }
 
   #decideItself(notReady?: ChildrenNotReady): DefinedDecision {
+    if (this.#at.definition.isUnobserved) return this.#decideUnobserved();
     if (this.#at.reads.isOutdated) return { do: 'observe', because: 'the declared objects have changed' };
     const definition = this.#at.definition;
     const next = nextOf(definition);
@@ -276,6 +280,14 @@ class Deciding {
     return outcome.is === 'converged' && notReady !== undefined
       ? this.#notReady(notReady)
       : this.#take(outcome);
+  }
+
+  /** As on the watch: the operator would start no run while its last verdict stands. */
+  #decideUnobserved(): Rest {
+    const { definition, seen, nowMs } = this.#at;
+    const next = decideWatched(definition, seen, nowMs);
+    if (isRest(next)) return next;
+    throw new OutsideNotAsked(reasonOf(next));
   }
 
   #notReady(next: ChildrenNotReady): DefinedDecision {

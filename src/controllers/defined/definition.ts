@@ -36,6 +36,8 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   readonly optionValues?: unknown;
   /** Only some namespaces are watched, each for its own resources. */
   readonly isNarrow?: boolean;
+  /** A plan, which must not read an outside system: `observe` is not called, and the last verdict stands. */
+  readonly isUnobserved?: boolean;
   /** Of what a decision hands over. Default: a hash. An exploration gives UIDs other numbers, so that it keeps them legible. */
   readonly digestOfData?: (data: unknown) => string;
 };
