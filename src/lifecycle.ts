@@ -1,4 +1,4 @@
-import type { PollerGauge, WatcherState } from './contract/telemetry.ts';
+import type { TaskQueueState, WatcherState } from './contract/telemetry.ts';
 import type { Health } from './observability/health.ts';
 import type { StateSource } from './observability/observability.ts';
 import type { TaskQueueWatch } from './temporal/task-queue.ts';
@@ -61,8 +61,8 @@ export class Lifecycle implements StateSource {
     return this.#watching?.watcher.state;
   }
 
-  pollers(): readonly PollerGauge[] {
-    return this.#watching?.taskQueue?.pollers ?? [];
+  taskQueues(): TaskQueueState | undefined {
+    return this.#watching?.taskQueue?.state;
   }
 
   isLeading(): boolean | undefined {

@@ -1,3 +1,4 @@
+import { Client } from '@temporalio/client';
 import { GracefulShutdownPeriodExpiredError, type NativeConnection, type Worker } from '@temporalio/worker';
 import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
@@ -24,6 +25,8 @@ import { Pushed } from './pushed.ts';
 import { checkTaskQueue, publishUntilDone } from './publishing.ts';
 import { reportingCredentials } from './reporting-credentials.ts';
 import { measuredPollers, noticeRouting, TaskQueueWatch } from './temporal/task-queue.ts';
+import { leftRuns } from './temporal/moved-runs.ts';
+import { RunReader, type TemporalCalls } from './temporal/run-reader.ts';
 import { temporalRuns } from './temporal/runs.ts';
 import { observed, ofOwnCluster, reportingEnds } from './temporal/steps.ts';
 import { createWorker, installRuntime, untilItEnds } from './temporal/worker.ts';
@@ -235,12 +238,12 @@ function candidateOf(watcher: Watcher, taskQueue: TaskQueueWatch | undefined): C
   };
 }
 
-function runsOf({ config, telemetry }: Parts, target: Target): Runs {
+function runsOf({ config, telemetry, log }: Parts, target: Target): Runs {
   return temporalRuns({
     ...target,
     ...{ address: config.temporal.address, ...config.temporalServer },
     eager: startsEagerly(config),
-    telemetry,
+    ...{ telemetry, log },
   });
 }
 
@@ -280,10 +283,31 @@ function watchingOf(parts: Parts, target: Target, { memory, runs }: WatchingPart
     telemetry,
     onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
   });
-  const isMeasured = config.metrics.address !== 'off';
-  const taskQueue = isMeasured ? new TaskQueueWatch(() => measuredPollers(target), log) : undefined;
+  const taskQueue = config.metrics.address === 'off' ? undefined : taskQueueWatchOf(parts, target);
   return { watcher, election: electionOf(parts, candidateOf(watcher, taskQueue)), taskQueue };
 }
+
+function taskQueueWatchOf({ program, config, log }: Parts, target: Target): TaskQueueWatch {
+  const { connection, namespace } = target;
+  const client = new Client({ connection, namespace });
+  const calls: TemporalCalls = {
+    namespace,
+    call: (work) => connection.withDeadline(Date.now() + ABOUT_QUEUES_MS, () => work(client)),
+  };
+  const reader = new RunReader(calls, 'no runs');
+  const controllers = chosenControllers(program, config).map(({ name }) => name);
+  const ask = async () => {
+    const [pollers, left] = await Promise.all([
+      measuredPollers(target),
+      leftRuns({ ...target, ...calls, reader, controllers, now: Date.now }),
+    ]);
+    return { pollers, left };
+  };
+  return new TaskQueueWatch(ask, log);
+}
+
+/** Nobody waits for what is asked once a minute. */
+const ABOUT_QUEUES_MS = 10_000;
 
 function electionOf({ config, log, client }: Parts, candidate: Candidate): LeaderElection | undefined {
   const location = leaseOf(config);
@@ -306,7 +330,7 @@ interface Working {
 async function workerOf({ parts, target, memory, watching }: Working): Promise<Worker> {
   const { program, config, client, telemetry } = parts;
   const version = workerVersionOf(config);
-  await noticeRouting({ ...target, version, log: parts.log });
+  await noticeRouting({ ...target, version, program: program.name, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
   const isNamespacePaused = pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name));
   const superseding = new Superseding();

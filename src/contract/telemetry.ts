@@ -140,6 +140,21 @@ export interface PollerGauge {
   readonly count: number;
 }
 
+/** Open runs on a task queue that is not the operator's, and that nobody polls. */
+export interface LeftRuns {
+  readonly taskQueue: string;
+  readonly count: number;
+  /** When anybody polled last, in milliseconds since the epoch; undefined: not within five minutes. */
+  readonly lastPollMs: number | undefined;
+}
+
+/** What Temporal says of task queues. */
+export interface TaskQueueState {
+  /** Of the operator's own. */
+  readonly pollers: readonly PollerGauge[];
+  readonly left: readonly LeftRuns[];
+}
+
 /** What becomes of the runs that need a worker of a version. */
 export type VersionStatus =
   /** New runs go to it. */

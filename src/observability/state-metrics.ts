@@ -1,13 +1,19 @@
 import type { Registry } from 'prom-client';
-import type { PollerGauge, WatchState, WatcherState } from '../contract/telemetry.ts';
+import type {
+  LeftRuns,
+  PollerGauge,
+  TaskQueueState,
+  WatchState,
+  WatcherState,
+} from '../contract/telemetry.ts';
 import { gauge } from './instruments.ts';
 
 /** What metrics ask of the process at each scrape. */
 export interface MeasuredState {
   /** Undefined where this process does not watch, or does not watch yet. */
   watcher(): WatcherState | undefined;
-  /** As Temporal was last asked; none where this process does not lead, or could not ask it lately. */
-  pollers(): readonly PollerGauge[];
+  /** As Temporal was last asked; nothing where this process does not lead, or could not ask it lately. */
+  taskQueues(): TaskQueueState | undefined;
   /** Whether this process holds the Lease; undefined without leader election. */
   isLeading(): boolean | undefined;
   /** Whether the first connection to Temporal has been made. */
@@ -27,7 +33,8 @@ export function stateMetrics(
 ): void {
   measureWatches(registry, () => source.watcher()?.watches ?? []);
   measureControllers(registry, controllers, () => source.watcher());
-  measurePollers(registry, () => source.pollers());
+  measurePollers(registry, () => source.taskQueues()?.pollers ?? []);
+  measureLeftRuns(registry, () => source.taskQueues()?.left ?? []);
   gauge(registry, {
     name: 'durable_operator_temporal_unavailable',
     help: '1 if Temporal was unreachable when this process last used it, else 0',
@@ -127,5 +134,14 @@ function measurePollers(registry: Registry, pollers: () => readonly PollerGauge[
         { task_queue, task_type, version, status },
         count,
       ]),
+  });
+}
+
+function measureLeftRuns(registry: Registry, left: () => readonly LeftRuns[]): void {
+  gauge(registry, {
+    name: 'durable_operator_left_runs',
+    help: 'Number of open runs on another task queue, which nobody polls; nothing where there are none',
+    labelNames: ['task_queue'],
+    measure: () => left().map(({ taskQueue: task_queue, count }) => [{ task_queue }, count]),
   });
 }

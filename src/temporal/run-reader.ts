@@ -27,6 +27,7 @@ export interface ListedRun {
   readonly runId: string;
   readonly isOpen: boolean;
   readonly startedAtMs: number;
+  readonly taskQueue: string;
   /** Undefined: it is open. */
   readonly endedAtMs: number | undefined;
   /** Why it waits for a change of its resource; undefined: it does not, or it is paused in Temporal. */
@@ -39,13 +40,14 @@ export interface ListedRun {
 export interface Run extends ListedRun {
   /** `COMPLETED`, `TERMINATED` … */
   readonly status: string;
-  readonly taskQueue: string;
   /** Somebody has paused the run, or its step. */
   readonly pause?: PauseInTemporal | undefined;
   /** Attempts of durable steps. */
   readonly pending: readonly PendingStep[];
   /** Of the workflow task that is not completed; undefined: there is none. */
   readonly workflowTaskAttempt: number | undefined;
+  /** A worker has it. */
+  readonly isTaskStarted?: boolean;
   readonly historyLength: number;
 }
 
@@ -73,6 +75,7 @@ export interface TemporalCalls {
 /** Which runs are listed; an undefined field restricts nothing. */
 export interface RunFilter {
   readonly taskQueue?: string | undefined;
+  readonly otherThanTaskQueue?: string;
   readonly cluster?: ClusterIdentity | undefined;
   readonly controller?: string | undefined;
   readonly namespace?: string | undefined;
@@ -218,7 +221,8 @@ export class RunReader {
   }
 }
 
-function conditionsOf({ taskQueue, cluster, controller, namespace, name, isPinned }: RunFilter): string[] {
+function conditionsOf(filter: RunFilter): string[] {
+  const { taskQueue, otherThanTaskQueue, cluster, controller, namespace, name, isPinned } = filter;
   const values = {
     TaskQueue: taskQueue,
     [SEARCH_ATTRIBUTES.controller]: controller,
@@ -229,7 +233,11 @@ function conditionsOf({ taskQueue, cluster, controller, namespace, name, isPinne
   const equal = Object.entries(values).flatMap(([attribute, value]) =>
     value === undefined ? [] : [isEqual(attribute, value)],
   );
-  return cluster === undefined ? equal : [...equal, isOfCluster(cluster)];
+  return [
+    ...equal,
+    ...(otherThanTaskQueue === undefined ? [] : [`NOT ${isEqual('TaskQueue', otherThanTaskQueue)}`]),
+    ...(cluster === undefined ? [] : [isOfCluster(cluster)]),
+  ];
 }
 
 function ourRunIn(info: IWorkflowExecutionInfo): ListedRun | undefined {
@@ -246,7 +254,8 @@ function ourRunIn(info: IWorkflowExecutionInfo): ListedRun | undefined {
 
 const RUN_STATES = [STALLED, RETRYING, PAUSED, AWAITING_APPROVAL] as const;
 
-function listed({ execution, status, startTime, closeTime, searchAttributes }: IWorkflowExecutionInfo) {
+function listed(info: IWorkflowExecutionInfo) {
+  const { execution, status, taskQueue, startTime, closeTime, searchAttributes } = info;
   const attributes = searchAttributes?.indexedFields ?? {};
   const said = textIn(attributes[SEARCH_ATTRIBUTES.state]);
   const name = STATUS[status ?? 0];
@@ -254,6 +263,7 @@ function listed({ execution, status, startTime, closeTime, searchAttributes }: I
     workflowId: execution?.workflowId ?? '',
     runId: execution?.runId ?? '',
     isOpen: name === 'PAUSED' || name === 'RUNNING',
+    taskQueue: taskQueue ?? '',
     startedAtMs: msOf(startTime),
     endedAtMs: closeTime ? msOf(closeTime) : undefined,
     runState: name === 'PAUSED' ? undefined : RUN_STATES.find((state) => state === said),
@@ -267,6 +277,9 @@ const STATUS: readonly string[] = [
   ...['TERMINATED', 'CONTINUED_AS_NEW', 'TIMED_OUT', 'PAUSED'],
 ];
 
+/** `PendingWorkflowTaskState` of temporal/api/enums/v1/workflow.proto; the package's own enum cannot be imported by name. */
+const STARTED_TASK = 2;
+
 async function runFrom(ref: ResourceRef, answer: DescribeAnswer, client: Client): Promise<Run> {
   const info = answer.workflowExecutionInfo ?? {};
   const { deploymentName, buildId } = info.versioningInfo?.deploymentVersion ?? {};
@@ -274,9 +287,9 @@ async function runFrom(ref: ResourceRef, answer: DescribeAnswer, client: Client)
     ref,
     ...listed(info),
     status: STATUS[info.status ?? 0] ?? 'UNKNOWN',
-    taskQueue: info.taskQueue ?? '',
     pending: await pendingOf(answer, client),
     workflowTaskAttempt: answer.pendingWorkflowTask ? (answer.pendingWorkflowTask.attempt ?? 1) : undefined,
+    isTaskStarted: Number(answer.pendingWorkflowTask?.state) === STARTED_TASK,
     version: buildId ? `${deploymentName ?? ''}:${buildId}` : undefined,
     historyLength: Number(info.historyLength ?? 0),
   };

@@ -6,6 +6,7 @@ import {
   type DataConverter,
 } from '@temporalio/common';
 import { labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
+import type { Logger } from '../contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
 import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
@@ -13,6 +14,7 @@ import { asSummary } from '../contract/text.ts';
 import type { Telemetry } from '../contract/telemetry.ts';
 import { RunsUnavailable, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf, lacksNamespace, lacksSearchAttributes } from './grpc-status.ts';
+import { MovedRuns } from './moved-runs.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
 import { RunReader } from './run-reader.ts';
 
@@ -25,6 +27,7 @@ export interface RunsOptions extends RegistrationRequest {
   /** Undefined: Temporal's own. */
   readonly dataConverter?: DataConverter;
   readonly telemetry: Pick<Telemetry, 'runStarted'>;
+  readonly log: Logger;
 }
 
 const CALL_TIMEOUT_MS = 5_000;
@@ -32,29 +35,50 @@ const LIST_TIMEOUT_MS = 30_000;
 
 /** Starts, signals and lists the runs of one cluster and one task queue. */
 export function temporalRuns(options: RunsOptions): Runs {
-  const { connection, namespace, taskQueue, cluster, eager, dataConverter = {}, telemetry } = options;
+  const { connection, namespace, taskQueue, cluster, eager, dataConverter = {}, telemetry, log } = options;
   const client = new Client({ connection, namespace, dataConverter });
   const within = <T>(timeoutMs: number, call: () => Promise<T>) =>
     connection.withDeadline(Date.now() + timeoutMs, call);
   const reader = new RunReader({ namespace, call: (work) => within(LIST_TIMEOUT_MS, () => work(client)) });
+  const call = <T>(work: (its: Client) => Promise<T>) => within(CALL_TIMEOUT_MS, () => work(client));
+  const moved = new MovedRuns({
+    reader: new RunReader({ namespace, call }),
+    namespace,
+    call,
+    taskQueue,
+    log,
+  });
+  /** What is found of an open run only says where it is: it is signaled in any case. */
+  const look = (ref: ResourceRef) =>
+    moved.look(ref).catch((err: unknown) => {
+      log.debug({ ...ref, err }, 'could not find out where the run is');
+      return 'open' as const;
+    });
+  const begin = async ({ ref, workflowType, summary, ...given }: StartRequest) => {
+    const input: RunInput = { ref, cluster, ...given };
+    try {
+      await call(({ workflow }) =>
+        workflow.start(workflowType, {
+          ...startOptionsFor({ ref, cluster, taskQueue, summary }),
+          args: [input],
+          requestEagerStart: eager,
+          workflowIdConflictPolicy: 'FAIL',
+        }),
+      );
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already-open';
+      throw await unavailable(options, error);
+    }
+    telemetry.runStarted(ref);
+    moved.isHere(ref);
+    return 'started';
+  };
   return {
-    async start({ ref, workflowType, summary, ...given }: StartRequest) {
-      const input: RunInput = { ref, cluster, ...given };
-      try {
-        await within(CALL_TIMEOUT_MS, () =>
-          client.workflow.start(workflowType, {
-            ...startOptionsFor({ ref, cluster, taskQueue, summary }),
-            args: [input],
-            requestEagerStart: eager,
-            workflowIdConflictPolicy: 'FAIL',
-          }),
-        );
-        telemetry.runStarted(ref);
-        return 'started';
-      } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return 'already-open';
-        throw await unavailable(options, error);
-      }
+    async start(request) {
+      const answer = await begin(request);
+      if (answer === 'started') return answer;
+      const found = await look(request.ref);
+      return found === 'ended' ? begin(request) : FOUND[found];
     },
 
     async signal(workflowId, reason, change) {
@@ -81,6 +105,8 @@ export function temporalRuns(options: RunsOptions): Runs {
     },
   };
 }
+
+const FOUND = { open: 'already-open', left: 'already-told' } as const;
 
 /** The options that all runs of a resource share. */
 export function startOptionsFor({ ref, cluster, taskQueue, summary }: RunDescription) {

@@ -1,7 +1,7 @@
 import type { WorkflowService } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from '../contract/logger.ts';
-import type { PollerGauge as Measured, VersionStatus } from '../contract/telemetry.ts';
+import type { PollerGauge as Measured, TaskQueueState, VersionStatus } from '../contract/telemetry.ts';
 import { unlessNotFound } from './grpc-status.ts';
 import { msOf } from './timeline-builder.ts';
 
@@ -20,6 +20,8 @@ export function nameOf({ deploymentName, buildId }: WorkerVersion): string {
 export const TASK_KIND = { workflow: 1, activity: 2 } as const;
 
 export type TaskType = keyof typeof TASK_KIND;
+
+export const TASK_TYPES = ['workflow', 'activity'] as const satisfies readonly TaskType[];
 
 export interface TaskQueueRequest {
   readonly service: WorkflowService;
@@ -98,7 +100,7 @@ export function measuredPollers(queue: PolledQueue): Promise<readonly Measured[]
   const { connection } = queue;
   return connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, async () => {
     const described = await Promise.all(
-      (['workflow', 'activity'] as const).map(async (taskType) => ({
+      TASK_TYPES.map(async (taskType) => ({
         taskType,
         taskQueue: queue.taskQueue,
         ...(await describeTaskQueue({ ...queue, service: connection.workflowService, taskType })),
@@ -171,15 +173,23 @@ export interface RoutingNotice {
   readonly taskQueue: string;
   /** Of this worker; undefined: it has none. */
   readonly version: WorkerVersion | undefined;
+  /** The name of the program. */
+  readonly program: string;
   readonly log: Logger;
 }
 
 /** Warns if Temporal gives new runs to other workers. Never fails. */
-export async function noticeRouting({ connection, version, log, ...queue }: RoutingNotice): Promise<void> {
+export async function noticeRouting({
+  connection,
+  version,
+  program,
+  log,
+  ...queue
+}: RoutingNotice): Promise<void> {
   try {
     const request = { ...queue, service: connection.workflowService, taskType: 'workflow' } as const;
     const { current } = await describeTaskQueue(request);
-    const words = whyNoNewRuns(version && nameOf(version), current);
+    const words = whyNoNewRuns(program, version && nameOf(version), current);
     if (words !== undefined) log.warn({ taskQueue: queue.taskQueue }, words);
   } catch (error) {
     log.debug({ err: error }, 'could not find out which worker version is current');
@@ -187,12 +197,16 @@ export async function noticeRouting({ connection, version, log, ...queue }: Rout
 }
 
 /** @param version of this worker; undefined: none @param current empty: none @returns undefined where it gets new runs */
-export function whyNoNewRuns(version: string | undefined, current: string): string | undefined {
+export function whyNoNewRuns(
+  program: string,
+  version: string | undefined,
+  current: string,
+): string | undefined {
   if (current === (version ?? '')) return undefined;
   const isCurrent = current === '' ? 'no version is current' : `${current} is the current version`;
   return version === undefined
     ? `${isCurrent}, and this worker has no version, so it gets no runs; set --worker-deployment`
-    : `${isCurrent}: ${version} gets no new runs until it is promoted (durable-operator promote)`;
+    : `${isCurrent}: ${version} gets no new runs until it is promoted (${program} promote)`;
 }
 
 /** By then, the worker of this process polls. */
@@ -201,21 +215,23 @@ const EVERY_MS = 60_000;
 /** An answer counts for so long if Temporal cannot be asked again. */
 const KEPT_MS = 5 * EVERY_MS;
 
-/** While this process leads, asks Temporal once a minute who polls the task queue. */
+const NOTHING: TaskQueueState = { pollers: [], left: [] };
+
+/** While this process leads, asks Temporal once a minute about task queues. */
 export class TaskQueueWatch {
-  readonly #ask: () => Promise<readonly Measured[]>;
+  readonly #ask: () => Promise<TaskQueueState>;
   readonly #log: Logger;
   #term: { timer: NodeJS.Timeout; answer?: Answer } | undefined;
 
-  constructor(ask: () => Promise<readonly Measured[]>, log: Logger) {
+  constructor(ask: () => Promise<TaskQueueState>, log: Logger) {
     this.#ask = ask;
     this.#log = log;
   }
 
   /** Empty: this process does not lead, or Temporal has not answered for five minutes. */
-  get pollers(): readonly Measured[] {
+  get state(): TaskQueueState {
     const answer = this.#term?.answer;
-    return answer !== undefined && performance.now() - answer.atMs < KEPT_MS ? answer.pollers : [];
+    return answer !== undefined && performance.now() - answer.atMs < KEPT_MS ? answer.state : NOTHING;
   }
 
   lead(): void {
@@ -233,7 +249,7 @@ export class TaskQueueWatch {
     if (term === undefined) return;
     term.timer = setTimeout(() => void this.#read(), EVERY_MS);
     try {
-      term.answer = { pollers: await this.#ask(), atMs: performance.now() };
+      term.answer = { state: await this.#ask(), atMs: performance.now() };
     } catch (error) {
       this.#log.debug({ err: error }, 'could not find out who polls the task queue');
     }
@@ -241,6 +257,6 @@ export class TaskQueueWatch {
 }
 
 interface Answer {
-  readonly pollers: readonly Measured[];
+  readonly state: TaskQueueState;
   readonly atMs: number;
 }

@@ -259,7 +259,7 @@ export class Dispatcher {
       const answer = await call();
       this.#outage.succeeded();
       this.#happened(ref, { type: 'answered', answer });
-      const isTaken = answer === 'started' || answer === 'signalled';
+      const isTaken = answer !== 'already-open' && answer !== 'not-open';
       if (isTaken && 'decision' in about) this.#options.onRequested?.(about);
     } catch (error) {
       this.#failed(id, ref, error);

@@ -193,6 +193,7 @@ function answered(
     }
     case 'already-open':
       return call(state, { ...phase, call: 'signal' }, phase.isDirty);
+    case 'already-told':
     case 'signalled': {
       const run = { is: 'started', touchedAtMs: nowMs } as const;
       return only(afterCall({ ...state, run }, phase.isDirty));

@@ -113,7 +113,7 @@ export type RequestEvent =
       readonly view: Evaluation | undefined;
     };
 
-export type StartAnswer = 'started' | 'already-open' | 'signalled' | 'not-open';
+export type StartAnswer = 'started' | 'already-open' | 'already-told' | 'signalled' | 'not-open';
 
 /** What is to be done besides remembering the state. */
 export type Effect =

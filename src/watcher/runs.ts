@@ -7,9 +7,10 @@ export interface Runs {
   /**
    * Starts a run for a resource that has none open.
    *
+   * @returns `already-told`: a run is open where nobody works on it, and a signal waits there
    * @throws RunsUnavailable where the engine cannot be reached
    */
-  start(request: StartRequest): Promise<'started' | 'already-open'>;
+  start(request: StartRequest): Promise<'started' | 'already-open' | 'already-told'>;
   /** Signals an open run that its resource changed, or may have. @throws RunsUnavailable */
   signal(workflowId: string, reason: string, change: ChangeCertainty): Promise<'signalled' | 'not-open'>;
   /** All open runs by their ids, as of up to a few seconds ago. @throws RunsUnavailable */

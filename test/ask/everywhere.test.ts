@@ -5,9 +5,9 @@ import { defaultOptions } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { microTime } from '../../src/kubernetes/micro-time.ts';
-import { RunReader } from '../../src/temporal/run-reader.ts';
+import { RunReader, type ListedRun, type RunFilter } from '../../src/temporal/run-reader.ts';
 import { asked, aTemporal, NOW_MS, workersThatPolled } from '../support/ask-session.ts';
-import { plain } from '../support/findings.ts';
+import { plain, RUN } from '../support/findings.ts';
 
 const quota = {
   reason: 'QuotaExceeded',
@@ -165,5 +165,43 @@ describe('why -A, of an operator that does not run,', () => {
     expect(stdout).toContain(
       `Nobody watches the cluster\n  because   ${words} the Lease system/operator${when}\n`,
     );
+  });
+});
+
+describe('why -A, after the operator has moved to another task queue,', () => {
+  const onOld: ListedRun = { ...RUN, taskQueue: 'old' };
+  const ofOthers: ListedRun = { ...onOld, ref: { ...RUN.ref, controller: 'bucket' } };
+
+  async function whyAll(polledMsAgo: number): Promise<string> {
+    const filters: object[] = [];
+    const runs = new (class extends RunReader {
+      override listOpen = (filter: RunFilter) => {
+        filters.push(filter);
+        const isElsewhere = filter.otherThanTaskQueue !== undefined;
+        return Promise.resolve(isElsewhere ? [onOld, onOld, ofOthers] : []);
+      };
+    })({ namespace: 'default', call: () => Promise.reject(new Error('it is not asked')) });
+    const cluster = { uid: 'c' };
+    const { stdout } = await asked(['why', '-A'], {
+      temporal: () => Promise.resolve(aTemporal({ runs, cluster, call: workersThatPolled(polledMsAgo) })),
+      answerTo: () => ({ metadata: {}, items: [] }),
+    });
+    expect(filters).toContainEqual({ otherThanTaskQueue: 'durable-operator', cluster });
+    return stdout;
+  }
+
+  it('names the runs of its controllers that nobody works on, and how to end them', async () => {
+    expect(await whyAll(91_000)).toContain(
+      [
+        'Runs are left on another task queue',
+        '  because   2 open runs are on task queue "old", which no worker has polled since 2026-01-01T11:58:29Z',
+        '  you can   start a worker with --task-queue old until they have ended',
+        `            temporal workflow terminate --query "TaskQueue = 'old' AND ExecutionStatus = 'Running'"      or begin them anew here, once no step of them is in progress`,
+      ].join('\n'),
+    );
+  });
+
+  it('says nothing of runs on which somebody works', async () => {
+    expect(await whyAll(90_000)).not.toContain('another task queue');
   });
 });

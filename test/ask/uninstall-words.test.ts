@@ -22,7 +22,7 @@ function hanging(resources: readonly KubernetesObject[]): HangingResources {
 
 function aRun(controller: string, runState?: 'Stalled'): LeftBehind['runs'][number] {
   const ref = { controller, namespace: 'shop', name: 'web', uid: 'u' };
-  const closed = { endedAtMs: undefined, version: undefined };
+  const closed = { taskQueue: 'ours', endedAtMs: undefined, version: undefined };
   return { ref, workflowId: 'w', runId: 'r', isOpen: true, startedAtMs: 0, runState, ...closed };
 }
 

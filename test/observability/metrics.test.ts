@@ -37,7 +37,7 @@ const CONTROLLERS: readonly ObservedController[] = [
 
 const IDLE: MeasuredState = {
   watcher: () => undefined,
-  pollers: () => [],
+  taskQueues: () => undefined,
   isLeading: () => undefined,
   isConnectedToTemporal: () => true,
 };
@@ -104,6 +104,7 @@ const OF_NO_CONTROLLER = new Set([
   'durable_operator_build_info',
   'durable_operator_temporal_unavailable',
   'durable_operator_task_queue_pollers',
+  'durable_operator_left_runs',
   'durable_operator_watch_silence_seconds',
   'durable_operator_known_objects',
 ]);
@@ -188,6 +189,12 @@ describe('a scrape', () => {
     expect(measured.value('durable_operator_longest_wait_seconds', { controller: 'pod-set' })).toBe(34);
     expect(measured.value('durable_operator_longest_deletion_seconds', { controller: 'pod-set' })).toBe(56);
     expect(measured.value('durable_operator_longest_deletion_seconds', POD_LABEL)).toBe(0);
+  });
+
+  it('asks for the runs that are left on other task queues', async () => {
+    const left = [{ taskQueue: 'old', count: 3, lastPollMs: undefined }];
+    const measured = await scraped(someMetrics({ taskQueues: () => ({ pollers: [], left }) }));
+    expect(measured.value('durable_operator_left_runs', { task_queue: 'old' })).toBe(3);
   });
 
   it('asks whether Temporal is reachable', async () => {

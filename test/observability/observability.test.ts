@@ -43,7 +43,7 @@ afterEach(() => Promise.all(opened.map((observability) => observability.close())
 async function observability(settings: Partial<ObservabilitySettings>): Promise<Observability> {
   const source: StateSource = {
     watcher: () => undefined,
-    pollers: () => [],
+    taskQueues: () => undefined,
     isLeading: () => true,
     isConnectedToTemporal: () => true,
     health: () => health,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { PollerGauge, VersionStatus } from '../../src/contract/telemetry.ts';
+import type { PollerGauge, TaskQueueState, VersionStatus } from '../../src/contract/telemetry.ts';
 import type { WorkflowService } from '@temporalio/client';
 import {
   describeTaskQueue,
@@ -15,16 +15,17 @@ const MINUTE_MS = 60_000;
 const pollers = (count: number): readonly PollerGauge[] => [
   { taskQueue: 'ours', taskType: 'workflow', version: '', status: 'current', count },
 ];
+const state = (count: number): TaskQueueState => ({ pollers: pollers(count), left: [] });
 
 let asked: number;
-let answer: () => Promise<readonly PollerGauge[]>;
+let answer: () => Promise<TaskQueueState>;
 let watch: TaskQueueWatch;
 
 beforeEach(() => {
   jest.useFakeTimers();
   asked = 0;
   // Each answer is another one.
-  answer = () => Promise.resolve(pollers(asked));
+  answer = () => Promise.resolve(state(asked));
   watch = new TaskQueueWatch(() => {
     asked += 1;
     return answer();
@@ -38,25 +39,25 @@ afterEach(() => {
 it('asks soon, when the workers poll, then once a minute, as long as it leads', async () => {
   watch.lead();
   await jest.advanceTimersByTimeAsync(SOON_MS);
-  expect(watch.pollers).toEqual(pollers(1));
+  expect(watch.state.pollers).toEqual(pollers(1));
   await jest.advanceTimersByTimeAsync(2 * MINUTE_MS);
-  expect(watch.pollers).toEqual(pollers(3));
+  expect(watch.state.pollers).toEqual(pollers(3));
   watch.standBy();
   await jest.advanceTimersByTimeAsync(2 * MINUTE_MS);
   expect(asked).toBe(3);
-  expect(watch.pollers).toEqual([]);
+  expect(watch.state.pollers).toEqual([]);
 });
 
 it('does not take the answer of an earlier term for one of this term', async () => {
-  let reply: (late: readonly PollerGauge[]) => void = () => undefined;
+  let reply: (late: TaskQueueState) => void = () => undefined;
   answer = () => new Promise((resolve) => (reply = resolve));
   watch.lead();
   await jest.advanceTimersByTimeAsync(SOON_MS);
   const late = reply;
   watch.lead();
-  late(pollers(7));
+  late(state(7));
   await jest.advanceTimersByTimeAsync(0);
-  expect(watch.pollers).toEqual([]);
+  expect(watch.state.pollers).toEqual([]);
 });
 
 it('keeps what Temporal said for five minutes where Temporal does not answer', async () => {
@@ -64,9 +65,9 @@ it('keeps what Temporal said for five minutes where Temporal does not answer', a
   await jest.advanceTimersByTimeAsync(SOON_MS);
   answer = () => Promise.reject(new Error('unavailable'));
   await jest.advanceTimersByTimeAsync(5 * MINUTE_MS - 1);
-  expect(watch.pollers).toEqual(pollers(1));
+  expect(watch.state.pollers).toEqual(pollers(1));
   await jest.advanceTimersByTimeAsync(1);
-  expect(watch.pollers).toEqual([]);
+  expect(watch.state.pollers).toEqual([]);
 });
 
 describe('who polls a task queue', () => {
@@ -136,7 +137,7 @@ it.each<[string, Pick<DescribedQueue, 'current' | 'pollers'>, Statuses, string[]
 });
 
 describe('a worker that starts', () => {
-  const UNTIL_PROMOTED = 'op:v1 gets no new runs until it is promoted (durable-operator promote)';
+  const UNTIL_PROMOTED = 'op:v1 gets no new runs until it is promoted (website-operator promote)';
 
   it.each([
     [undefined, '', undefined],
@@ -149,6 +150,6 @@ describe('a worker that starts', () => {
       'op:v1 is the current version, and this worker has no version, so it gets no runs; set --worker-deployment',
     ],
   ])('of version %s, where %j is current, says %s', (version, current, words) => {
-    expect(whyNoNewRuns(version, current)).toBe(words);
+    expect(whyNoNewRuns('website-operator', version, current)).toBe(words);
   });
 });

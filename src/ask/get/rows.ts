@@ -10,7 +10,7 @@ import type { SharedOptions } from '../options.ts';
 import { harmless } from '../output.ts';
 import { nameOfKind, type ResourceName } from '../resource-name.ts';
 import { stateOfRun, type ResourceState } from '../state.ts';
-import { operatorProblems, type OperatorProblem } from '../why/operator-problems.ts';
+import { leftProblems, operatorProblems, type OperatorProblem } from '../why/operator-problems.ts';
 import {
   fetchNamespaces,
   fetchResources,
@@ -80,10 +80,13 @@ async function readServers(
     const readRunsOf = (controller: string | undefined) =>
       readOpenRuns(operator.runs, { taskQueue, cluster, controller, ...place });
     const [ofOperator, ...runs] = await Promise.all([
-      operatorProblems(session, operator, now),
+      Promise.all([
+        operatorProblems(session, operator, now),
+        isEverywhere ? leftProblems(operator, configuredControllers(program, operator.settings), now) : [],
+      ]),
       ...(named?.controllers ?? [undefined]).map((each) => readRunsOf(each?.name)),
     ]);
-    return { operator, runs: runs.flat(), ofOperator };
+    return { operator, runs: runs.flat(), ofOperator: ofOperator.flat() };
   };
   const [asked, namespaces, lists] = await Promise.all([
     readRuns(),

@@ -122,7 +122,11 @@ export function overviewText({ groups, count, problems }: Overview, paint: Paint
   return `${[...first, head, ...groups.map((group) => groupText(group, paint, nowMs))].join('\n\n')}\n`;
 }
 
-const TITLES = { worker: 'No worker is polling', watcher: 'Nobody watches the cluster' } as const;
+const TITLES = {
+  worker: 'No worker is polling',
+  watcher: 'Nobody watches the cluster',
+  'worker of another task queue': 'Runs are left on another task queue',
+} as const satisfies Record<OperatorProblem['missing'], string>;
 
 function problemText({ missing, message, advice }: OperatorProblem, paint: Paint): string {
   const line = lineOf(paint);
@@ -163,6 +167,7 @@ export function overviewData({ groups, count, problems }: Overview): object {
     resources: count,
     noWorker: becauseOf('worker'),
     noWatcher: becauseOf('watcher'),
+    leftRuns: becauseOf('worker of another task queue'),
     causes: groups.map(({ state, reason: reason, controller, rows, message: message, advice }) => ({
       ...{ state, reason, controller, count: rows.length },
       oldest: rows[0]?.sinceMs === undefined ? undefined : new Date(rows[0].sinceMs).toISOString(),

@@ -1,6 +1,9 @@
+import type { Controller } from '../../contract/controller.ts';
+import type { LeftRuns } from '../../contract/telemetry.ts';
 import type { PublishedLease } from '../../config/published.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { LeaseObject, type Lease } from '../../kubernetes/lease.ts';
+import { leftRuns } from '../../temporal/moved-runs.ts';
 import { describeTaskQueue, type TaskQueuePollers } from '../../temporal/task-queue.ts';
 import { timeText } from '../output.ts';
 import type { Session, TemporalAccess } from '../session.ts';
@@ -8,7 +11,7 @@ import { showOperator, START_OPERATOR, workerProblem, type AdvisedProblem } from
 
 /** Nothing becomes of any change, whatever the state of each resource says. */
 export interface OperatorProblem extends AdvisedProblem {
-  readonly missing: 'worker' | 'watcher';
+  readonly missing: 'worker' | 'watcher' | 'worker of another task queue';
 }
 
 /** @throws TemporalProblem */
@@ -27,6 +30,33 @@ export async function operatorProblems(
     ...(ofWorkers ? [{ missing: 'worker', ...ofWorkers } as const] : []),
     ...(ofWatcher ? [{ missing: 'watcher', ...ofWatcher } as const] : []),
   ];
+}
+
+/** Of runs on other task queues: the operator has moved. @throws TemporalProblem */
+export async function leftProblems(
+  access: TemporalAccess,
+  controllers: readonly Controller[],
+  now: () => number,
+): Promise<readonly OperatorProblem[]> {
+  const names = controllers.map(({ name }) => name);
+  const left = await leftRuns({ ...access, reader: access.runs, controllers: names, now });
+  return left.map((each) => ({ missing: 'worker of another task queue', ...leftProblem(each) }));
+}
+
+function leftProblem({ taskQueue, count, lastPollMs }: LeftRuns): AdvisedProblem {
+  const runs = count === 1 ? '1 open run is' : `${count} open runs are`;
+  const since = lastPollMs === undefined ? 'for five minutes' : `since ${timeText(lastPollMs)}`;
+  const query = `TaskQueue = '${taskQueue}' AND ExecutionStatus = 'Running'`;
+  return {
+    message: `${runs} on task queue "${taskQueue}", which no worker has polled ${since}`,
+    advice: [
+      `start a worker with --task-queue ${taskQueue} until they have ended`,
+      {
+        run: `temporal workflow terminate --query "${query}"`,
+        to: 'or begin them anew here, once no step of them is in progress',
+      },
+    ],
+  };
 }
 
 /** @throws TemporalProblem */
