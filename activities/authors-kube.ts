@@ -16,6 +16,8 @@ export interface AuthorWrite {
   readonly verb: 'create' | 'patch' | 'apply' | 'scale' | 'delete';
   readonly at: ObjectAt;
   readonly sent?: NewObject;
+  /** Of an object that is to be deleted. */
+  readonly uid?: string;
 }
 
 /** One that the server has accepted. */
@@ -24,8 +26,6 @@ export interface AcceptedWrite extends AuthorWrite {
   readonly answer?: KubernetesObject;
   /** What something changed in it on its way. */
   readonly changed?: string | undefined;
-  /** Of what was deleted. */
-  readonly uid?: string;
 }
 
 /** Each is called for every write. */
@@ -110,18 +110,19 @@ export function authorsKube(access: Access): Kube {
       return answer;
     },
     async evict({ namespace, name }, conditions) {
-      const write = { verb: 'delete', at: { type: PODS, namespace, name } } as const;
+      const { uid } = conditions;
+      const write = { verb: 'delete', at: { type: PODS, namespace, name }, uid } as const;
       allow?.(write);
       await kube.evict(write.at, conditions, how).catch((error: unknown) => {
         throw isOf(error, 'disruption-budget') ? namingPod(error, name) : error;
       });
-      onWritten?.({ ...write, uid: conditions.uid });
+      onWritten?.(write);
     },
     async delete(at, conditions) {
-      const write = { verb: 'delete', at } as const;
+      const write = { verb: 'delete', at, uid: conditions.uid } as const;
       allow?.(write);
       await kube.delete(at, conditions, how);
-      onWritten?.({ ...write, uid: conditions.uid });
+      onWritten?.(write);
     },
   };
 }

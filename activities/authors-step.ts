@@ -5,6 +5,7 @@ import type { Action } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import { deletedBy } from '../src/controllers/control/approval.ts';
 import {
   isExternal,
   runMaxMs,
@@ -55,9 +56,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
     ...{ log: context.log ?? SILENT_LOGGER, now: context.now },
     kube: kubeFor({
       ...(signal && { signal }),
-      allow: ({ verb }) => {
-        if (verb === 'delete' && its.deletes === undefined) throw undeclaredDelete(step);
-      },
+      allow: deletesOnly(step),
       onWritten: (written) => {
         if (written.answer !== undefined) last = written;
       },
@@ -114,8 +113,19 @@ function failed(
   return { did, ...(isOf(error, 'unavailable') && { isUnknown: true }) };
 }
 
-function undeclaredDelete({ do: name }: AuthorsStep): Error {
-  return new Error(`step ${name} deletes something, but has no member "deletes" that says what`);
+/** Refuses to delete anything that its decision does not name: a person may have approved of just that. */
+function deletesOnly({ do: name, deletes }: AuthorsStep): WriteHooks['allow'] {
+  let named: ReadonlySet<string> | undefined;
+  return ({ verb, at, uid }) => {
+    if (verb !== 'delete') return;
+    if (deletes === undefined)
+      throw new Error(`step ${name} calls kube.delete or kube.evict, but does not declare \`deletes\``);
+    named ??= new Set(deletedBy(deletes).map((each) => each.uid));
+    if (uid === undefined || !named.has(uid))
+      throw new Error(
+        `step ${name} may not delete ${at.type.plural}/${at.name}: its UID is not one of the ${deletes.count} that \`deletes\` names`,
+      );
+  };
 }
 
 function unknownStep({ name }: AnyDefinition, step: AuthorsStep): never {

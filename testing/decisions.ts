@@ -96,7 +96,8 @@ export function decisions<D extends AnyDefinition>(controller: D): Decisions<Obs
 
 type Seen = DecisionInputs & { readonly observed: unknown };
 
-function factsOf(definition: AnyDefinition, given: GivenResource, seen: Seen) {
+/** What `decide` is given. */
+export function factsOf(definition: AnyDefinition, given: GivenResource, seen: Seen) {
   const { observed, nowMs = 0, owned = [], references = [], unknown = [] } = seen;
   const unknownForMs = Math.max(unknownUntil(unknown) - nowMs, 0);
   const resource = liveResourceOf(definition, objectOf(definition, given));

@@ -5,11 +5,11 @@ import type { KubernetesObject } from '../src/contract/object.ts';
 import { waitingFor } from '../src/contract/sentences.ts';
 import { fieldsOf, listOf, type Fields } from '../src/controllers/fields.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
-import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { stepFor, type AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure, type FailedAnswer } from '../src/kubernetes/errors.ts';
 import { checked } from './checked.ts';
-import { objectOf, type GivenResource } from './decisions.ts';
+import { factsOf, objectOf, type GivenResource } from './decisions.ts';
 import { statusAnswer, wordsOf } from './explorer/api-server.ts';
 import { accessOf, unpermitted } from './permitted.ts';
 
@@ -76,7 +76,7 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       return answered(options, answerTo(request));
     });
     const reconciler: Reconciler<unknown, Step> = definedReconciler(definition, client);
-    return { reconciler, context: contextOf(definition, given) };
+    return { reconciler, definition, context: contextOf(definition, given) };
   };
   return {
     requests,
@@ -86,9 +86,11 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       return seen.live?.observed;
     },
     async run(controller, { step, resource, data }) {
-      const { reconciler, context } = startedWith(controller, resource);
-      const seen = await reconciler.observe(context);
-      const decided = { do: step, because: 'a test asks for it', data } as Step;
+      const { reconciler, context, definition } = startedWith(controller, resource);
+      const seen = (await reconciler.observe(context)) as Seen;
+      const facts = factsOf(definition, resource ?? {}, { observed: seen.live?.observed });
+      const outcome = { is: 'step', step, because: 'a test asks for it', data } as const;
+      const decided = stepFor({ definition, facts }, outcome);
       const { did, refusal, observation } = await reconciler.perform(decided, seen, context);
       if (refusal !== undefined) throw refusal;
       const { waiting } = (observation as Seen | undefined)?.live ?? {};

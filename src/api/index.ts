@@ -54,7 +54,7 @@ export { allow } from '../contract/controller.ts';
 export { digestOf } from '../contract/digest.ts';
 export { millisecondsIn as parseDuration } from '../contract/duration.ts';
 export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
-export type { Deletion } from '../contract/decision.ts';
+export type { DeletedObject, Deletion } from '../contract/decision.ts';
 export type {
   AppliedObject,
   ConditionalDelete,

@@ -100,7 +100,7 @@ export interface Kube extends KubeReader {
   /**
    * Deletes a Pod, unless a PodDisruptionBudget does not allow it. Then it throws `disruption-budget`: let it through, and the step ends
    * without a failure, the resource waits for that PodDisruptionBudget, and the step is tried again after the time that the server asks
-   * for, or 10 s. It counts as a delete: the step has to say in `deletes` what it deletes. Needs the right to evict:
+   * for, or 10 s. It counts as a delete: the step has to name the Pod in `deletes`. Needs the right to evict:
    * `allow(PODS, ['create'], { subresource: 'eviction' })`.
    *
    * @example
@@ -110,6 +110,6 @@ export interface Kube extends KubeReader {
    * }
    */
   evict(pod: Pick<ObjectAt, 'namespace' | 'name'>, conditions: ConditionalEviction): Promise<void>;
-  /** Needs the UID of the object; and the step has to say in `deletes` what it deletes. */
+  /** Needs the UID of the object; and the step has to name it in `deletes`. */
   delete(at: ObjectAt, conditions: ConditionalDelete): Promise<void>;
 }

@@ -158,7 +158,10 @@ export interface StepDefinition<
    * - `all` (default): everything.
    */
   readonly reads?: 'cache' | 'resource' | 'all';
-  /** What the step deletes, for the person who has to approve of it. Without, `kube.delete` refuses. Default: nothing. */
+  /**
+   * The objects that the step may delete, and that a person may have to approve of: `{ what: 'Secret', count: 2, objects: () => secrets }`.
+   * `kube.delete` and `kube.evict` refuse any other one. Default: none.
+   */
   deletes?(context: DecisionContext<R, Owned, Observed, Options>, data: Data): Deletion;
   /**
    * Does it, within `timeout`. An attempt may be repeated, and may take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the

@@ -44,6 +44,7 @@ export interface ApprovalAnswer {
 export interface Control {
   /** Of the resource. */
   readonly uid: string;
+  readonly namespace?: string | undefined;
   readonly isBeingDeleted: boolean;
   readonly isPaused: boolean;
   readonly requestedAt?: string;

@@ -85,7 +85,7 @@ async function converge(
   let seen: LiveChildren = await observe();
   const steps: string[] = [];
   while (steps.length < STEPS_MAX) {
-    const decision = decideChildren(seen, 1);
+    const decision = decideChildren(seen);
     if (decision === undefined || !('verb' in decision)) return { steps, rest: decision };
     const { refusal, changed, ...end } = await children.perform(decision, seen, CONTEXT);
     if (refusal?.classification === 'refused') return { steps, rest: undefined, refused: refusal.words };
@@ -202,7 +202,7 @@ describe('declared objects on a real API server', () => {
   ])('are refused for a field that the type does not have so: %s', async (field, manifest) => {
     const owner = await anOwner();
     const wanted = wantedOf([manifest], owner, TYPES);
-    const step = decideChildren({ wanted, there: [] }, 1);
+    const step = decideChildren({ wanted, there: [] });
     if (step === undefined || !('verb' in step)) throw new Error('there is nothing to create');
     const children = new ChildrenClient(cluster.client, owner);
     const { refusal, children: after } = await children.perform(step, { wanted, there: [] }, CONTEXT);

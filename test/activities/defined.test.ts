@@ -9,6 +9,7 @@ import type { DefinedObservation } from '../../src/controllers/defined/observati
 import type { Observe, Step } from '../../src/contract/decision.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
+import type { Deletion } from '../../src/contract/decision.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Bucket, FINALIZER, UNDER_WAY } from '../support/bucket.ts';
@@ -22,7 +23,7 @@ const CONTEXT = {
 };
 const JOB = { metadata: { name: 'photos-backup', namespace: 'shop', uid: 'job-1' } };
 
-const DELETION = { what: 'Job', count: 1, of: 'job-1', names: () => ['photos-backup'] };
+const DELETION: Deletion = { what: 'Job', count: 1, objects: () => [JOB.metadata] };
 
 /** What an author does with what they are given. */
 interface Doing {
@@ -72,9 +73,10 @@ function anAuthors({
     decide: (_, next) => next.do.act('it has to'),
   });
   const reconciler = definedReconciler(definition, client);
-  const act = async (observation?: DefinedObservation) => {
+  const act = async (observation?: DefinedObservation, deletes: Deletion = DELETION) => {
     const seen = observation ?? (await reconciler.observe(CONTEXT));
-    return reconciler.perform({ do: 'act', because: 'it has to', data: undefined }, seen, CONTEXT);
+    const step = { do: 'act', because: 'it has to', data: undefined };
+    return reconciler.perform({ ...step, ...(isDeleting && { deletes }) }, seen, CONTEXT);
   };
   const becomes = (spec: object, metadata: object = {}, status: object = {}) => {
     statusNow = status;
@@ -145,8 +147,38 @@ describe('a step of an author', () => {
       },
       isDeleting: false,
     });
-    await expect(act()).rejects.toThrow(/step act deletes something, but has no member "deletes"/);
+    await expect(act()).rejects.toThrow(
+      /step act calls kube.delete or kube.evict, but does not declare `deletes`/,
+    );
     expect(requests.filter((request) => request.startsWith('DELETE'))).toEqual([]);
+  });
+
+  it.each<[what: string, deletes: Deletion]>([
+    [
+      'what its decision does not name',
+      { ...DELETION, objects: () => [{ name: JOB.metadata.name, uid: 'job-0' }] },
+    ],
+    ['anything with a count of 0', { ...DELETION, count: 0 }],
+    ['more than it counts', { ...DELETION, objects: () => [{ name: 'first', uid: 'job-0' }, JOB.metadata] }],
+    [
+      'more than it counts, of objects that are as good as each other',
+      {
+        ...{ ...DELETION, interchangeable: 'generation 1' },
+        objects: () => [{ name: 'first', uid: 'job-0' }, JOB.metadata],
+      },
+    ],
+  ])('neither deletes nor evicts %s', async (_, deletes) => {
+    const at = { type: JOBS, namespace: 'shop', name: JOB.metadata.name };
+    for (const remove of [
+      (kube: Kube) => kube.delete(at, { uid: 'job-1' }),
+      (kube: Kube) => kube.evict(at, { uid: 'job-1' }),
+    ]) {
+      const { act, requests } = anAuthors({ run: (kube) => remove(kube).then(() => 'did it') });
+      await expect(act(undefined, deletes)).rejects.toThrow(
+        /step act may not delete .*\/photos-backup: its UID is not one of/,
+      );
+      expect(requests.filter((request) => !request.startsWith('GET'))).toEqual([]);
+    }
   });
 
   it('changes something outside, so that no plan tries it; those of the library do not', () => {

@@ -28,7 +28,7 @@ function draining(isObserving: boolean, given: object = {}) {
       evict: {
         summary: 'evict the Pods',
         external: false,
-        deletes: ({ owned }) => ({ what: 'Pod', count: owned.length, of: 'all', names: () => [] }),
+        deletes: ({ owned }) => ({ what: 'Pod', count: owned.length, objects: () => owned }),
         run: async ({ kube, owned, progress }) => {
           for (const { name, uid } of owned) {
             await kube.evict({ namespace: 'shop', name }, { uid });

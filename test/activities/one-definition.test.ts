@@ -327,7 +327,7 @@ describe('a step that a person holds', () => {
     steps: {
       clean: {
         summary: 'clean up',
-        deletes: (_, uid: string) => ({ what: 'Job', count: 1, names: () => ['front'], of: uid }),
+        deletes: (_, uid: string) => ({ what: 'Job', count: 1, objects: () => [{ name: 'front', uid }] }),
         run: () => Promise.resolve('cleaned up'),
       },
     },

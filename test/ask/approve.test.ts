@@ -13,7 +13,10 @@ function clearing(name: string) {
     steps: {
       clear: {
         summary: 'clear it',
-        deletes: () => ({ what: 'Shelf', count: 2, names: () => ['a', 'b'], of: name, approval: 'required' }),
+        deletes: () => ({
+          ...{ what: 'Shelf', count: 2, approval: 'required' },
+          objects: () => ['a', 'b'].map((shelf) => ({ name: shelf, uid: `${name} ${shelf}` })),
+        }),
         run: () => Promise.resolve('cleared it'),
       },
     },

@@ -80,8 +80,7 @@ const definition = defineController({
       deletes: (_, copies: readonly KubernetesObject[]) => ({
         what: 'Secret',
         count: copies.length,
-        names: () => [],
-        of: 'copies',
+        objects: () => copies.map(({ metadata }) => metadata),
       }),
       run: async ({ kube }, copies: readonly KubernetesObject[]) => {
         for (const { metadata } of copies)
@@ -111,7 +110,9 @@ describe('a plan of an author', () => {
       '   delete secrets/copy in a, secrets/copy in b',
     ]);
     expect(lines.filter((line) => line.includes('. remove: '))).toHaveLength(1);
-    expect(lines).toContain('on hold: awaiting approval to delete 2 Secrets; without the hold:');
+    expect(lines).toContain(
+      'on hold: awaiting approval to delete 2 Secrets (a/copy, b/copy); without the hold:',
+    );
   });
 });
 

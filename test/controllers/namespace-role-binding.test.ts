@@ -220,7 +220,7 @@ describe('what is done', () => {
       do: 'replaceRoleBinding',
       because: 'the RoleBinding refers to ClusterRole admin',
       data: expect.objectContaining({ uid: 'uid-2', resourceVersion: '8' }),
-      deletes: { what: 'RoleBinding', count: 1, of: 'uid-2 8', names: expect.any(Function) },
+      deletes: { what: 'RoleBinding', count: 1, objects: expect.any(Function) },
     });
   });
 

@@ -247,8 +247,8 @@ describe('the deletion of surplus Pods', () => {
     const pods = [pod('a'), pod('b').notReady(), pod('c').pending()];
     const step = decide(set.wanting(1).ofGeneration(3), pods);
     if (step.do !== 'deletePods') throw new Error(step.do);
-    expect(step.deletes).toMatchObject({ what: 'Pod', count: 2, of: 'generation 3' });
-    expect(step.deletes?.names()).toEqual(['c', 'b']);
+    expect(step.deletes).toMatchObject({ what: 'Pod', count: 2, interchangeable: 'generation 3' });
+    expect(step.deletes?.objects().map(({ name }) => name)).toEqual(['c', 'b']);
   });
 
   it('needs approval for failed Pods, too: for the very ones that are older than those that are kept', () => {
@@ -258,10 +258,14 @@ describe('the deletion of surplus Pods', () => {
     };
     const more = [...six, failed('f-7', 700)];
     expect(plan(more)).toMatchObject({ what: 'failed Pod', count: 2 });
-    expect(plan(more)?.names()).toEqual(['f-6', 'f-7']);
+    expect(
+      plan(more)
+        ?.objects()
+        .map(({ name }) => name),
+    ).toEqual(['f-6', 'f-7']);
     // One of the two is deleted by now; or another Pod has failed since.
-    expect(plan(six)?.of).toBe(plan(more)?.of);
-    expect(plan([failed('new', 1), ...six])?.of).not.toBe(plan(six)?.of);
+    expect(plan(six)?.interchangeable).toBe(plan(more)?.interchangeable);
+    expect(plan([failed('new', 1), ...six])?.interchangeable).not.toBe(plan(six)?.interchangeable);
   });
 });
 

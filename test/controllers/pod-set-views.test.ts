@@ -167,6 +167,7 @@ describe('what is kept of a PodSet', () => {
       status: { podNames: [], conditions: [] },
       control: {
         uid: 'uid-of-web',
+        namespace: 'default',
         isBeingDeleted: false,
         isPaused: false,
         isApprovalRequired: false,

@@ -20,9 +20,20 @@ export const deletePods = (count: number, of = 'generation 2', approval?: 'requi
   do: 'deletePods',
   because: `there are ${count + 10} Pods, and spec.replicas is 10`,
   deletes: {
-    ...{ what: 'Pod', count, names: () => ['web-pod-a', 'web-pod-b'].slice(0, count), of },
+    ...{ what: 'Pod', count, objects: podsNamed('a', 'b'), interchangeable: of },
     ...(approval && { approval }),
   },
+});
+
+const podsNamed =
+  (...names: readonly string[]) =>
+  () =>
+    names.map((name) => ({ name: `web-pod-${name}`, uid: `uid-${name}` }));
+
+/** These Pods, and no others. */
+export const deleteJust = (...names: readonly string[]): Step => ({
+  ...deletePods(names.length),
+  deletes: { what: 'Pod', count: names.length, objects: podsNamed(...names) },
 });
 
 interface Metadata {

@@ -50,7 +50,10 @@ function notesIn(kind: NoteKind) {
       },
       erase: {
         summary: 'erase the note',
-        deletes: () => ({ what: 'ConfigMap', count: 1, names: () => [], of: 'the note' }),
+        deletes: ({ resource: { metadata, spec } }, uid: string) => ({
+          ...{ what: 'ConfigMap', count: 1 },
+          objects: () => [{ ...at(spec, metadata.name), uid }],
+        }),
         run: async ({ resource: { metadata, spec }, kube }, uid: string) => {
           await kube.delete(at(spec, metadata.name), { uid });
           return 'erased the note';

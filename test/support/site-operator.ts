@@ -36,12 +36,13 @@ const siteDefaults = defineController({
     const at = { type: CONFIG_MAPS, namespace: metadata.namespace, name: `old-${metadata.name}` };
     return { tier, old: await kube.get(at, { metadataOnly: true }) };
   },
+  observeInPlan: true,
   steps: {
     tidy: {
       summary: 'delete the ConfigMap of an earlier version',
       external: false,
-      deletes: (_, { name, uid }: KubernetesObject['metadata']) => ({
-        ...{ what: 'ConfigMap', count: 1, names: () => [name], of: uid, approval: 'required' },
+      deletes: (_, old: KubernetesObject['metadata']) => ({
+        ...{ what: 'ConfigMap', count: 1, objects: () => [old], approval: 'required' },
       }),
       run: async ({ kube }, { namespace, name, uid }: KubernetesObject['metadata']) => {
         await kube.delete({ type: CONFIG_MAPS, namespace, name }, { uid });

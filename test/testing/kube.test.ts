@@ -93,8 +93,8 @@ function sleep(acts: Partial<Record<keyof typeof ACTS, Act>> = {}, given: object
       evict: {
         ...step('evict'),
         deletes: (_, { pods }: Found) => ({
-          ...{ what: 'Pod', count: pods.length, of: 'an app that sleeps' },
-          names: () => pods.map(({ metadata }) => metadata.name),
+          ...{ what: 'Pod', count: pods.length },
+          objects: () => pods.map(({ metadata }) => metadata),
         }),
       },
     },
@@ -196,7 +196,7 @@ describe('what steps apply, scale and evict', () => {
     [
       'does not say that it deletes Pods',
       sleep({}, { steps: { ...sleep().steps, evict: { ...sleep().steps?.evict, deletes: undefined } } }),
-      /step evict deletes something, but has no member "deletes"/,
+      /step evict calls kube.delete or kube.evict, but does not declare `deletes`/,
       {},
     ],
   ])('finds the mistake of a controller that %s', async (_, mistake, found, more) => {

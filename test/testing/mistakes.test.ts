@@ -36,7 +36,7 @@ function running(step: keyof Steps, run: Run): Change {
       ...steps,
       [step]: {
         ...steps[step],
-        deletes: () => ({ what: 'Job', count: 1, names: () => [], of: 'the backup' }),
+        deletes: () => ({ what: 'Job', count: 1, objects: () => [BACKUP] }),
         run: ({ kube, resource }: Pick<Running, 'kube' | 'resource'>) =>
           run({ kube, resource, store }).then(() => 'did it'),
       },
@@ -52,6 +52,7 @@ function deciding(decide: (...asked: Asked) => ReturnType<Decide> | undefined): 
 type Asked = Parameters<Decide>;
 
 const AT_JOB = { type: JOBS, namespace: 'default', name: 'example-backup' };
+const BACKUP = { name: AT_JOB.name, uid: 'uid-of-backup' };
 const A_JOB = { apiVersion: 'batch/v1', kind: 'Job', spec: {} };
 
 /** Which Jobs the steps of these may write. */
@@ -198,9 +199,9 @@ const OF_STEPS: readonly Mistake[] = [
     { userEdits: {} },
   ],
   [
-    'a delete by name',
+    'a delete of what its decision does not name',
     writingJobs('provision', ({ kube }) => kube.delete(AT_JOB, {} as { uid: string })),
-    'DELETE jobs/example-backup carries nothing that it was decided from',
+    'step provision may not delete jobs/example-backup: its UID is not one of the 1 that `deletes` names',
   ],
   [
     'a delete of what belongs to somebody else',
@@ -209,7 +210,7 @@ const OF_STEPS: readonly Mistake[] = [
       if (job !== undefined) await kube.delete(AT_JOB, { uid: job.metadata.uid });
     }),
     "DELETE jobs/example-backup changes what is somebody else's",
-    { objects: { 'jobs/example-backup': A_JOB } },
+    { objects: { 'jobs/example-backup': { ...A_JOB, metadata: { uid: BACKUP.uid } } } },
   ],
   [
     'a plain error for a request that is refused',

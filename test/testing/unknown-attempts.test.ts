@@ -118,7 +118,10 @@ const copy = defineController({
     },
     remove: {
       ...{ summary: 'remove the copy', external: false },
-      deletes: () => ({ what: 'Secret', count: 1, names: () => [COPY.name], of: 'the copy' }),
+      deletes: ({ observed }) => ({
+        ...{ what: 'Secret', count: 1 },
+        objects: () => (observed ? [observed.metadata] : []),
+      }),
       async run({ kube, observed }) {
         await kube.delete(COPY, { uid: observed?.metadata.uid ?? '' });
         return 'removed the copy';

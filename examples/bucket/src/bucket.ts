@@ -8,6 +8,7 @@ export const bucket = defineController({
   finalizer: 'example.com/bucket',
   pollInterval: '10m',
   observe: ({ resource, signal }) => askStore('GET', resource.metadata.uid, signal),
+  observeInPlan: true,
   steps: {
     provision: {
       summary: 'create the bucket',

@@ -45,9 +45,9 @@ export const isolation = defineController({
     },
     open: {
       summary: 'end the isolation',
-      deletes: (_, { uid }: Policy) => ({
-        ...{ what: 'NetworkPolicy', count: 1, of: uid },
-        names: () => ['isolated'],
+      deletes: ({ resource }, { uid }: Policy) => ({
+        ...{ what: 'NetworkPolicy', count: 1 },
+        objects: () => [{ ...nameFor(resource.metadata), uid }],
       }),
       run: async ({ kube, resource }, { uid }: Policy) => {
         await kube.delete(nameFor(resource.metadata), { uid });

@@ -26,6 +26,7 @@ export const maintenance = defineController({
     node: await kube.get({ type: NODES, name: spec.node }),
     pods: await kube.list(PODS, { fieldSelector: `spec.nodeName=${spec.node}` }, movable),
   }),
+  observeInPlan: true,
 
   steps: {
     cordon: {
@@ -42,8 +43,9 @@ export const maintenance = defineController({
       summary: 'evict the Pods of the Node',
       external: false,
       deletes: (_, pods: readonly Pod[]) => ({
-        ...{ what: 'Pod', count: pods.length, of: 'Pods of the Node' },
-        names: () => pods.map(({ namespace = '', name }) => `${namespace}/${name}`),
+        ...{ what: 'Pod', count: pods.length, objects: () => pods },
+        // PodDisruptionBudgets let them go one after the other: one approval is for all of them.
+        interchangeable: 'no Pod on the Node',
       }),
       writes: (_, pods: readonly Pod[]) => pods.length,
       run: async ({ kube, progress, mayGoOn }, pods: readonly Pod[]) => {

@@ -73,8 +73,7 @@ export const secretCopy = defineController({
       deletes: (_, surplus: readonly Secret[]) => ({
         what: 'Secret',
         count: surplus.length,
-        names: () => surplus.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`),
-        of: 'copies that are not asked for',
+        objects: () => surplus.map(({ metadata }) => metadata),
         // They can be copied again.
         approval: 'never',
       }),

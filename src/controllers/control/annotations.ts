@@ -41,12 +41,13 @@ export function controlWithStatusOf({ metadata, ...rest }: KubernetesObject): Co
   };
 }
 
-function controlIn({ uid, deletionTimestamp }: ObjectMeta, annotations: Annotations): Control {
+function controlIn({ uid, namespace, deletionTimestamp }: ObjectMeta, annotations: Annotations): Control {
   const requestedAt = annotations[RECONCILE_REQUESTED_ANNOTATION];
   const pollInterval = annotations[POLL_INTERVAL_ANNOTATION];
   const answer = answerIn(annotations);
   return {
     uid,
+    ...(namespace !== undefined && { namespace }),
     isBeingDeleted: deletionTimestamp !== undefined,
     isPaused: annotations[PAUSED_ANNOTATION] === 'true',
     isApprovalRequired: annotations[APPROVAL_ANNOTATION] === 'required',

@@ -1,23 +1,32 @@
 import { hash } from 'node:crypto';
 import type { ApprovalAnswer, Control } from '../../contract/control.ts';
-import type { Deletion, Step } from '../../contract/decision.ts';
+import type { DeletedObject, Deletion, Step } from '../../contract/decision.ts';
 
 /** A step that deletes something, as it is approved. */
 export interface DeletionPlan {
-  /** `290-3f9c2a1b`: how many objects it deletes, and a hash of which and why. */
+  /** `290-3f9c2a1b`: how many objects it deletes, and a hash of their UIDs, or of what is to be reached. */
   readonly id: string;
   readonly deletes: Deletion;
 }
 
 /**
- * Undefined where the step deletes nothing. What would be the same plan again is another one once that was approved and
- * carried out: else nobody could approve it a second time.
+ * What would be the same plan again is another one once that was approved and carried out: else nobody could approve it a
+ * second time.
  */
-export function planOf({ do: step, deletes }: Step, { uid, reported }: Control): DeletionPlan | undefined {
-  if (deletes === undefined || deletes.count === 0) return undefined;
-  const { what, of } = deletes;
-  const about = JSON.stringify([uid, step, what, of, reported?.lastHandledApproval]);
-  return { id: `${deletes.count}-${hash('sha256', about).slice(0, HASH_LENGTH)}`, deletes };
+export function planOf(step: Step, deletes: Deletion, { uid, reported }: Control): DeletionPlan {
+  const { what, count, interchangeable } = deletes;
+  const which =
+    interchangeable ??
+    deletedBy(deletes)
+      .map((each) => each.uid)
+      .sort();
+  const about = JSON.stringify([uid, step.do, what, which, reported?.lastHandledApproval]);
+  return { id: `${count}-${hash('sha256', about).slice(0, HASH_LENGTH)}`, deletes };
+}
+
+/** The objects that the step may delete. */
+export function deletedBy({ count, objects }: Deletion): readonly DeletedObject[] {
+  return objects().slice(0, Math.max(count, 0));
 }
 
 const HASH_LENGTH = 8;
@@ -34,11 +43,15 @@ function partsOf(id: string): { readonly count: number; readonly hash: string } 
   return { count: Number(count), hash };
 }
 
-/** `delete 290 Pods (web-pod-2fkq8, web-pod-4gwzn and 288 more)` */
-export function deletionInWords({ what, count, names }: Deletion): string {
-  const shown = names().slice(0, NAMES_MAX);
+/** `delete 290 Pods (web-pod-2fkq8, web-pod-4gwzn and 288 more)`. @param home the namespace that is not named */
+export function deletionInWords(deletes: Deletion, home: string | undefined): string {
+  const { what, count } = deletes;
+  const shown = deletedBy(deletes).slice(0, NAMES_MAX);
+  const names = shown.map(({ namespace = home, name }) =>
+    namespace === home ? name : `${namespace}/${name}`,
+  );
   const more = count - shown.length;
-  const named = more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+  const named = more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
   return `delete ${count} ${what}${count === 1 ? '' : 's'}${shown.length === 0 ? '' : ` (${named})`}`;
 }
 

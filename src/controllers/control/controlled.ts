@@ -143,7 +143,7 @@ function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Hel
   if (answer?.is === 'approved') return undefined;
   const message =
     answer === undefined
-      ? `awaiting approval to ${deletionInWords(plan.deletes)}`
+      ? `awaiting approval to ${deletionInWords(plan.deletes, situation.control.namespace)}`
       : answerInWords(answer, situation.options);
   const reason = answer === undefined ? 'AwaitingApproval' : 'Rejected';
   const held = { reason, message, would: inWords(step), plan: plan.id } as const;
@@ -157,9 +157,11 @@ function planToApprove<S extends Step>(
   step: Step,
   { control, options }: Situation<S>,
 ): DeletionPlan | undefined {
-  const plan = planOf(step, control);
-  if (plan === undefined) return undefined;
-  return control.isApprovalRequired || isAskedFirst(plan.deletes, options) ? plan : undefined;
+  const { deletes } = step;
+  if (deletes === undefined || deletes.count === 0) return undefined;
+  return control.isApprovalRequired || isAskedFirst(deletes, options)
+    ? planOf(step, deletes, control)
+    : undefined;
 }
 
 /** Whatever the annotations of the resource say. */

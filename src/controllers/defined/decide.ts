@@ -242,9 +242,7 @@ class Deciding {
     const { declared, refused } = reads;
     if (declared === undefined) return this.#decideItself();
     if ('outcome' in declared) return this.#take(declared.outcome);
-    const next = view.isBeingDeleted
-      ? releaseChildren(declared, view.generation)
-      : nextOfChildren(declared, view);
+    const next = view.isBeingDeleted ? releaseChildren(declared) : nextOfChildren(declared, view);
     if (next === undefined) return this.#decideItself();
     if (isStep(next)) return this.#childStep(next, refused ?? causeOfChildren(declared));
     return next.do === 'converged' ? this.#decideItself(next) : this.#keptRest(next);

@@ -16,6 +16,7 @@ import {
   stalled,
   waitFor,
   warning,
+  type Deletion,
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
@@ -161,8 +162,14 @@ export function stepFor(
     ...(writes !== undefined && { writes }),
     ...(retry && { retry: pace(retry) }),
     ...(onChange === 'finish' && { onChange }),
-    ...(deletes && { deletes }),
+    ...(deletes && { deletes: read(deletes) }),
   };
+}
+
+/** Read once: a mistake in it is one of this decision. */
+function read(deletes: Deletion): Deletion {
+  const objects = deletes.objects();
+  return { ...deletes, objects: () => objects };
 }
 
 function hashOf(data: unknown): string {

@@ -245,7 +245,8 @@ function deletionOf({ build }: Facts, left: readonly Artifact[]): Deletion {
   return {
     what: 'file',
     count: left.length,
-    names: () => left.map(({ node, binary }) => `${binary} on ${node}`),
-    of: build.deleting ? 'the resource is being deleted' : `generation ${build.generation}`,
+    objects: () =>
+      left.map(({ node, binary }) => ({ name: `${binary} on ${node}`, uid: `${node} ${binary}` })),
+    interchangeable: build.deleting ? 'the resource is being deleted' : `generation ${build.generation}`,
   };
 }

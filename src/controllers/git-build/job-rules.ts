@@ -83,7 +83,7 @@ export function deleteJob(
 
 /** Deleting a cleanup Job needs no approval: the cleanup itself was approved. */
 function deletionOf({ name, uid }: JobView): Deletion {
-  return { what: 'Job', count: 1, names: () => [name], of: `Job ${uid}` };
+  return { what: 'Job', count: 1, objects: () => [{ name, uid }] };
 }
 
 /** A Job to create once nothing prevents it. */

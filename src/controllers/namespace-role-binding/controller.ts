@@ -65,9 +65,9 @@ export function namespaceRoleBinding(options: RoleBindingOptions) {
       replaceRoleBinding: {
         // RBAC documentation, "Changing roleRef".
         summary: 'restore the role, by delete and create: roleRef is immutable',
-        deletes: ({ resource: { metadata } }, { uid, resourceVersion }: BindingView) => ({
-          ...{ what: 'RoleBinding', count: 1, names: () => [nameFor(metadata).name] },
-          of: `${uid} ${resourceVersion}`,
+        deletes: ({ resource: { metadata } }, { uid }: BindingView) => ({
+          ...{ what: 'RoleBinding', count: 1 },
+          objects: () => [{ ...nameFor(metadata), uid }],
         }),
         async run({ kube, resource: { metadata }, progress }, { uid, resourceVersion, role }: BindingView) {
           const desired = desiredRoleBinding(metadata.name, options);

@@ -198,8 +198,8 @@ function deleteSurplus({ podSet, available, nowMs }: Situation, replicas: number
   const deletes: Deletion = {
     what: 'Pod',
     count,
-    names: () => podsToDelete(available, count, nowMs).map(({ name }) => name),
-    of: `generation ${podSet.generation}`,
+    objects: () => podsToDelete(available, count, nowMs).map(({ name, uid }) => ({ name, uid })),
+    interchangeable: `generation ${podSet.generation}`,
   };
   return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas, deletes };
 }
@@ -213,8 +213,9 @@ function deleteFinished({ podSet, finished }: Situation): DeletePods | undefined
   if (count === 0 || oldestKept === undefined) return undefined;
   const because = `only the ${FINISHED_KEPT} newest failed Pods are kept`;
   const what = 'failed Pod';
-  const of = `generation ${podSet.generation}, older than Pod ${oldestKept.uid}`;
-  const deletes: Deletion = { what, count, names: () => pods.map(({ name }) => name), of };
+  const interchangeable = `generation ${podSet.generation}, older than Pod ${oldestKept.uid}`;
+  const objects = () => pods.map(({ name, uid }) => ({ name, uid }));
+  const deletes: Deletion = { what, count, objects, interchangeable };
   return { do: 'deletePods', because, writes: count, what, count, pods, deletes };
 }
 

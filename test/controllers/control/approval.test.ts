@@ -7,6 +7,7 @@ import type { ControlPatch } from '../../../src/controllers/control/report.ts';
 import {
   CREATE,
   decided,
+  deleteJust,
   deletePods,
   DONE,
   LIVE,
@@ -114,6 +115,35 @@ describe('a deletion that has to be approved', () => {
     expect(decided(step, reporting({ ...BY_ALICE, approved }), { over: 20 })).toBe(step);
   });
 
+  it('is for just the objects that were shown', () => {
+    const control = plain({ approval: 'required', approved: planFor(deleteJust('a', 'b')) });
+    expect(decided(deleteJust('b', 'a'), control)).toMatchObject({ do: 'deletePods' });
+    for (const other of [deleteJust('a', 'c'), deleteJust('a'), deleteJust('a', 'b', 'c')])
+      expect(decided(other, control)).toMatchObject({ do: 'held', by: 'approval' });
+  });
+
+  it('is for none of the objects beyond its count', () => {
+    const counting = (...names: readonly string[]): Step => {
+      const { deletes, ...step } = deleteJust(...names);
+      return { ...step, ...(deletes && { deletes: { ...deletes, count: 1 } }) };
+    };
+    const held = decided(counting('a', 'b'), plain({ approval: 'required' }));
+    expect(held).toMatchObject({ message: 'awaiting approval to delete 1 Pod (web-pod-a)' });
+    expect(planOf(held)).toBe(planFor(counting('a', 'c')));
+    expect(planOf(held)).not.toBe(planFor(counting('b', 'a')));
+  });
+
+  it('names the namespaces of objects that are not where the resource is', () => {
+    const objects = () => [
+      { namespace: 'shop', name: 'a', uid: 'uid-a' },
+      { namespace: 'depot', name: 'a', uid: 'uid-b' },
+    ];
+    const step: Step = { ...deleteJust(), deletes: { what: 'Secret', count: 2, objects } };
+    expect(decided(step, plain({ approval: 'required' }))).toMatchObject({
+      message: 'awaiting approval to delete 2 Secrets (a, depot/a)',
+    });
+  });
+
   it.each([
     ['more', deletePods(291)],
     ['something else', deletePods(290, 'generation 3')],
@@ -160,7 +190,10 @@ describe('a deletion that has to be approved', () => {
     const reported = reporting({ approval: 'required' }, 'control' in step ? step.control : {});
     const others: Step = {
       ...deletePods(290),
-      deletes: { what: 'Pod', count: 290, names: () => ['web-pod-z'], of: 'generation 2' },
+      deletes: {
+        ...{ what: 'Pod', count: 290, interchangeable: 'generation 2' },
+        objects: () => [{ name: 'web-pod-z', uid: 'uid-z' }],
+      },
     };
     expect(decided(others, reported)).toMatchObject({ do: 'held' });
     expect(decided(deletePods(291), reported)).toMatchObject({ do: 'updateStatus' });

@@ -40,7 +40,12 @@ describe('the cleanup of a node', () => {
       do: 'createCleanupJob',
       because: 'helloworld on node-1 has to be removed',
       cleanup: { jobName: CLEANUP, node: 'node-1', binaries: ['helloworld'] },
-      deletes: { what: 'file', count: 1, of: 'the resource is being deleted', names: expect.any(Function) },
+      deletes: {
+        what: 'file',
+        count: 1,
+        interchangeable: 'the resource is being deleted',
+        objects: expect.any(Function),
+      },
     });
   });
 
@@ -381,7 +386,7 @@ describe('a build that may go', () => {
     expect(decide({ build, jobs: [lost] })).toEqual({
       do: 'deleteJob',
       job: lost,
-      deletes: { what: 'Job', count: 1, of: `Job ${lost.uid}`, names: expect.any(Function) },
+      deletes: { what: 'Job', count: 1, objects: expect.any(Function) },
       propagation: 'Background',
       because: 'the Job has lost its owner reference',
     });
@@ -466,7 +471,7 @@ describe('what still builds', () => {
     expect(settled(build, { jobs: [running] })).toEqual({
       do: 'deleteJob',
       job: running,
-      deletes: { what: 'Job', count: 1, of: `Job ${running.uid}`, names: expect.any(Function) },
+      deletes: { what: 'Job', count: 1, objects: expect.any(Function) },
       propagation: 'Foreground',
       because: 'the resource is being deleted',
     });

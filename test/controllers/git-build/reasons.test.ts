@@ -210,7 +210,7 @@ describe('a Job that goes', () => {
     expect(settled(aBuildView(), { jobs: [replacing] })).toEqual({
       do: 'deleteJob',
       job: replacing,
-      deletes: { what: 'Job', count: 1, of: `Job ${replacing.uid}`, names: expect.any(Function) },
+      deletes: { what: 'Job', count: 1, objects: expect.any(Function) },
       propagation: 'Foreground',
       because: 'the spec has changed, or its Job is being deleted',
       event: {
@@ -338,7 +338,7 @@ describe('a Job that cannot be created', () => {
     expect(decide({ names: { [jobName]: left } })).toEqual({
       do: 'deleteJob',
       job: left,
-      deletes: { what: 'Job', count: 1, of: `Job ${left.uid}`, names: expect.any(Function) },
+      deletes: { what: 'Job', count: 1, objects: expect.any(Function) },
       propagation: 'Foreground',
       because: 'an earlier resource of the same name left it behind',
     });

@@ -65,13 +65,8 @@ const DELETED_RECHECK_MS = 60_000;
 /**
  * What comes next for the declared objects, or why nothing does. Undefined: all are as they are declared, and ready. What the server
  * refuses does not hold up the others, and is tried again once nothing else is left to do.
- *
- * @param generation of the resource
  */
-export function decideChildren(
-  seen: ChildrenSeen,
-  generation: number,
-): ChildStep | ChildrenNotReady | Rest | undefined {
+export function decideChildren(seen: ChildrenSeen): ChildStep | ChildrenNotReady | Rest | undefined {
   const { wanted, there } = seen;
   const pairs = wanted.map((each) => [each, there.find((child) => isSame(child, each))] as const);
   const isBlocked = (child: ChildRef) => seen.blocked?.some((each) => isSame(each.child, child)) === true;
@@ -91,11 +86,11 @@ export function decideChildren(
     'delete',
     isOver ? surplus : surplus.filter((child) => isInTheWay(child, stuck, seen)),
   );
-  const deleting = { because: 'is no longer declared', generation };
+  const deleting = 'is no longer declared';
   return (
     createStep(creates) ??
     applyStep(applies) ??
-    replaceStep(seen, generation) ??
+    replaceStep(seen) ??
     deleteStep(deletes, deleting) ??
     blockedRest(seen, stuck.length > 0) ??
     againStep(refusedCreates, refusedApplies) ??
@@ -138,8 +133,8 @@ function isWordOf(text: string, word: string): boolean {
 }
 
 /** What was declared elsewhere, the garbage collector does not delete with its resource. */
-export function releaseChildren(seen: ChildrenSeen, generation: number): ChildStep | Rest | undefined {
-  const deleting = { because: 'goes with its resource', generation };
+export function releaseChildren(seen: ChildrenSeen): ChildStep | Rest | undefined {
+  const deleting = 'goes with its resource';
   const there = seen.there.filter(({ isElsewhere }) => isElsewhere);
   const [leaving] = there.filter(({ isBeingDeleted }) => isBeingDeleted);
   const staying = there.filter(({ isBeingDeleted }) => !isBeingDeleted);
@@ -174,36 +169,27 @@ function againStep(creates: readonly ChildRef[], applies: readonly ChildRef[]): 
     : stepOf('apply', all, 'is not as it is declared');
 }
 
-interface Deleting {
-  readonly because: string;
-  readonly generation: number;
-}
-
-function deleteStep(surplus: readonly ChildView[], { because, generation }: Deleting): ChildStep | undefined {
+function deleteStep(surplus: readonly ChildView[], because: string): ChildStep | undefined {
   const children = ofFirstKind(surplus);
   const [first] = children ?? [];
   if (children === undefined || first === undefined) return undefined;
   const deletes = {
     what: first.type.kind,
     count: children.length,
-    names: () => children.map(({ name }) => name),
-    of: `generation ${generation}`,
+    objects: () => children.map(({ namespace, name, uid }) => ({ namespace, name, uid })),
   };
   return { ...stepOf('delete', children, because), deletes };
 }
 
 /** The server refuses the change: what is deleted is created anew. */
-function replaceStep({ there, blocked = [] }: ChildrenSeen, generation: number): ChildStep | undefined {
+function replaceStep({ there, blocked = [] }: ChildrenSeen): ChildStep | undefined {
   const replaced = there.filter(
     (child) =>
       child.type.replace === true &&
       !child.isBeingDeleted &&
       blocked.some((each) => each.by === 'immutable' && isSame(each.child, child)),
   );
-  return deleteStep(replaced, {
-    because: 'has to be created anew, since the server refuses the change',
-    generation,
-  });
+  return deleteStep(replaced, 'has to be created anew, since the server refuses the change');
 }
 
 function ofFirstKind<T extends ChildRef>(children: readonly T[]): readonly T[] | undefined {

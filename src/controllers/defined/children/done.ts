@@ -23,14 +23,14 @@ interface Done {
 /** What comes next for declared objects, as {@link decideChildren} says; what was complete is not missing. */
 export function nextOfChildren(
   { wanted, ...seen }: ChildrenSeen,
-  { conditions, generation }: { readonly conditions: readonly Condition[]; readonly generation: number },
+  { conditions }: { readonly conditions: readonly Condition[] },
 ): ReturnType<typeof decideChildren> {
   const done = doneIn(conditions);
   const isDone = (each: ChildRef & { readonly digest: string }) =>
     isOnce(each) &&
     done.some(({ job, digest }) => job === inWords(each) && digest === each.digest) &&
     !seen.there.some((child) => isSame(child, each) && !child.isBeingDeleted);
-  return decideChildren({ ...seen, wanted: wanted.filter((each) => !isDone(each)) }, generation);
+  return decideChildren({ ...seen, wanted: wanted.filter((each) => !isDone(each)) });
 }
 
 /** Undefined: it stays as it is. */
