@@ -8,6 +8,7 @@ import {
   type Blocked,
   type ChildrenSeen,
   type ChildStep,
+  type Recreation,
   type RefusedChild,
 } from '../src/controllers/defined/children/decide.ts';
 import { podSelector, type PodsFound } from '../src/controllers/defined/children/hanging.ts';
@@ -25,12 +26,14 @@ import {
   isOwnedBy,
   isSame,
   OWNER_LABEL,
+  withData,
   type ChildRef,
   type DeclaredType,
   type ChildOwner,
   type WantedObject,
 } from '../src/controllers/defined/children/wanted.ts';
-import { fieldsOf } from '../src/controllers/fields.ts';
+import { ControllerError } from '../src/controllers/defined/failing.ts';
+import { fieldsOf, isFields } from '../src/controllers/fields.ts';
 import { controllerOf, MANAGED_BY, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
@@ -73,6 +76,7 @@ const TIME_MS = 2_000;
 /** A step of so few writes is tried as a local activity first, which has a second for all it does. */
 const FEW_WRITES = 10;
 const TIME_FOR_FEW_MS = 500;
+const PROPAGATION = { foreground: 'Foreground', background: 'Background', orphan: 'Orphan' } as const;
 const DONE = { create: 'created', apply: 'applied', delete: 'deleted' } as const;
 const EVENT_REASON = { create: 'Created', apply: 'Applied', delete: 'Deleted' } as const;
 const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete' } as const;
@@ -81,10 +85,13 @@ const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete' } as c
 export class ChildrenClient {
   readonly #client: KubernetesClient;
   readonly #owner: ChildOwner;
+  readonly #isRehearsing: boolean;
 
-  constructor(client: KubernetesClient, owner: ChildOwner) {
+  /** @param isRehearsing it is for a plan: nothing is generated */
+  constructor(client: KubernetesClient, owner: ChildOwner, { isRehearsing = false } = {}) {
     this.#client = client;
     this.#owner = owner;
+    this.#isRehearsing = isRehearsing;
   }
 
   /** All that the resource has declared. @param isSpread some of them may be in other namespaces */
@@ -135,7 +142,8 @@ export class ChildrenClient {
     const soFar: Written[] = [];
     let refusal: ApiError | undefined;
     const write = async (child: ChildRef) => {
-      const written = await this.#write(step.verb, child, before).catch((error: unknown) => {
+      const written = await this.#write(step, child, before).catch((thrown: unknown) => {
+        const error = thrown instanceof ControllerError ? asRefused(thrown) : thrown;
         // The others are not held up by it.
         if (!isOf(error, 'refused', 'access-denied')) throw error;
         refusal ??= error;
@@ -156,9 +164,10 @@ export class ChildrenClient {
     return { ...end, refusal: failure.error };
   }
 
-  async #write(verb: ChildStep['verb'], child: ChildRef, before: LiveChildren): Promise<Written> {
+  async #write({ verb, propagation }: ChildStep, child: ChildRef, before: LiveChildren): Promise<Written> {
     const { want, live } = foundIn(before, child);
-    if (verb === 'delete' || want === undefined) return live === undefined ? { child } : this.#delete(live);
+    if (verb === 'delete' || want === undefined)
+      return live === undefined ? { child } : this.#delete(live, propagation);
     return live === undefined ? this.#create(want) : this.#apply(live, want);
   }
 
@@ -173,10 +182,14 @@ export class ChildrenClient {
 
   async #create(wanted: WantedObject): Promise<Written> {
     const { object, type } = wanted;
+    const generated = this.#isRehearsing ? undefined : await wanted.generate?.();
     try {
+      const whole = generated === undefined ? object : withGenerated(object, generated);
       const created = await this.#send(wanted, {
-        ...object,
+        ...whole,
         metadata: { ...object.metadata, resourceVersion: VERSION_OF_NONE },
+      }).catch((error: unknown) => {
+        throw generated === undefined ? error : withoutGenerated(error, generated);
       });
       return { child: wanted, done: 'create', now: childView(type, created) };
     } catch (error) {
@@ -252,11 +265,13 @@ export class ChildrenClient {
     };
   }
 
-  async #delete(live: ChildView): Promise<Written> {
+  async #delete(live: ChildView, how: Recreation = 'background'): Promise<Written> {
     const { uid, resourceVersion } = live;
-    const conditions = { uid, resourceVersion, propagation: 'Background' } as const;
+    const conditions = { uid, resourceVersion, propagation: PROPAGATION[how] };
     await found(kubeOf(this.#client).delete(live, conditions));
-    return { child: live, done: 'delete' };
+    // Unless in the background, it stays until the garbage collector has seen to what belongs to it.
+    const now = how === 'background' ? undefined : { ...live, isBeingDeleted: true };
+    return { child: live, done: 'delete', ...(now && { now }) };
   }
 
   /** Server-side apply. */
@@ -270,6 +285,48 @@ export class ChildrenClient {
       timeoutMs: REQUEST_TIMEOUT_MS,
     });
   }
+}
+
+/** A function of the author's has failed: that is said where a refusal is. */
+function asRefused({ message, asCause }: ControllerError): ApiError {
+  return new ApiError(message, { classification: 'refused', said: asCause });
+}
+
+/** Source: RFC 7386, as far as fields are added. */
+function withGenerated(object: KubernetesObject, generated: object): KubernetesObject {
+  const merged = (before: unknown, added: unknown): unknown =>
+    isFields(added)
+      ? {
+          ...fieldsOf(before),
+          ...Object.fromEntries(
+            Object.entries(added).map(([name, value]) => [name, merged(fieldsOf(before)[name], value)]),
+          ),
+        }
+      : added;
+  // The metadata is the manifest's, so that the object is what was decided.
+  return withData({ ...object, ...fieldsOf(merged(object, generated)), metadata: object.metadata });
+}
+
+/** A server may quote what it refuses. */
+function withoutGenerated(error: unknown, generated: object): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const texts = textsIn(generated).toSorted((one, other) => other.length - one.length);
+  const hidden = (text: string) => texts.reduce((rest, each) => rest.replaceAll(each, HIDDEN), text);
+  const { status, reason, retryAfterMs, classification, said } = error;
+  const fields = { status, reason, retryAfterMs, classification };
+  const words = hidden(error.words);
+  const told = said && { ...said, message: hidden(said.message) };
+  return new ApiError(hidden(error.message), { ...fields, words, said: told });
+}
+
+const HIDDEN = '[generated]';
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string')
+    return value === ''
+      ? []
+      : [value, Buffer.from(value).toString('base64'), JSON.stringify(value).slice(1, -1)];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** The worst has the lowest rank. */
@@ -316,9 +373,9 @@ function isDeclared(object: KubernetesObject, field: string): boolean {
 
 function withWritten(before: LiveChildren, done: readonly Written[]): LiveChildren {
   const isUntouched = (child: ChildRef) => !done.some((each) => isSame(each.child, child));
-  const { wanted, there, blocked = [], refused = [] } = before;
+  const { there, blocked = [], refused = [] } = before;
   return {
-    wanted,
+    ...before,
     there: [...there.filter(isUntouched), ...done.flatMap(({ now }) => now ?? [])],
     blocked: [
       ...blocked.filter(({ child }) => isUntouched(child)),

@@ -96,7 +96,7 @@ export function definedReconciler(
     },
     rehearse: (step, observation, context) =>
       isChildStep(step)
-        ? writeChildren(dryRunning(client), step, { observation, context })
+        ? writeChildren(dryRunning(client), step, { observation, context, isRehearsing: true })
         : Promise.resolve({ observation: undefined, did: [] }),
   };
 
@@ -190,15 +190,25 @@ export function definedReconciler(
     referred: readonly ReferencedObject[] = [],
     watched?: readonly ChildView[],
   ): Promise<LiveReads['declared']> {
-    const declared = resource.isBeingDeleted
-      ? isDeclaring(definition) && { wanted: [] }
-      : declaredBy(definition, resource, referred);
+    const { isBeingDeleted } = resource;
+    const declare = (there: readonly ChildView[]) =>
+      isBeingDeleted
+        ? isDeclaring(definition) && { wanted: [] }
+        : declaredBy(definition, resource, { references: referred, there });
+    const known = isBeingDeleted ? undefined : watched;
+    const declared = declare(known ?? []);
     if (!declared) return undefined;
-    if ('outcome' in declared) return declared;
-    if (watched !== undefined && !resource.isBeingDeleted) return { ...declared, there: watched };
+    const isByCurrent = 'isByCurrent' in declared && declared.isByCurrent;
+    if ('outcome' in declared && (known !== undefined || !isByCurrent)) return declared;
+    const there = known ?? (await listChildren(resource));
+    const anew = known === undefined && isByCurrent ? declare(there) : declared;
+    if (!anew) return undefined;
+    return 'wanted' in anew ? { ...anew, there } : anew;
+  }
+
+  function listChildren(resource: LiveResource): Promise<readonly ChildView[]> {
     const children = new ChildrenClient(client, ownerOf(definition, resource));
-    const there = await children.list(declaredTypes(definition), definition.finalizer !== undefined);
-    return { ...declared, there };
+    return children.list(declaredTypes(definition), definition.finalizer !== undefined);
   }
 
   /** Undefined: all are ready, or something else comes first. */
@@ -223,18 +233,30 @@ export function definedReconciler(
   async function writeChildren(
     writer: KubernetesClient,
     step: ChildStep,
-    {
-      observation,
-      context,
-    }: { observation: DefinedObservation; context: AttemptContext<DefinedObservation> },
+    { observation, context, isRehearsing }: WritingChildren,
   ): Promise<Performed<DefinedObservation>> {
     const seen = liveOf(step, observation);
     const { view, live } = seen;
-    const children = new ChildrenClient(writer, ownerOf(definition, view.resource));
+    const children = new ChildrenClient(writer, ownerOf(definition, view.resource), {
+      isRehearsing: isRehearsing ?? definition.isRehearsing,
+    });
     const end = await children.perform(step, live.declared as LiveChildren, context);
     const isOutdated = definition.observe !== undefined && end.did.length > 0;
-    const after = { ...live, declared: end.children, ...(isOutdated && { isOutdated }) };
+    const declared = declaredAnew(view.resource, seen, end.children);
+    const after = { ...live, declared, ...(isOutdated && { isOutdated }) };
     return { ...end, observation: { ...seen, live: after } };
+  }
+
+  /** What is declared may depend on what was just written. */
+  function declaredAnew(
+    resource: LiveResource,
+    { referred }: SeenResource,
+    children: LiveChildren,
+  ): LiveReads['declared'] {
+    if (!children.isByCurrent || resource.isBeingDeleted) return children;
+    const { there } = children;
+    const anew = declaredBy(definition, resource, { references: referred?.objects ?? [], there });
+    return anew === undefined || 'outcome' in anew ? anew : { ...children, ...anew };
   }
 
   async function write(
@@ -281,7 +303,8 @@ export function definedReconciler(
   ): Pick<LiveReads, 'declared'> | undefined {
     const before = live?.declared;
     if (before === undefined || resource === undefined || resource.isBeingDeleted) return {};
-    const anew = declaredBy(definition, resource, referred?.objects ?? []);
+    const there = 'there' in before ? before.there : [];
+    const anew = declaredBy(definition, resource, { references: referred?.objects ?? [], there });
     if (anew === undefined || 'outcome' in anew) return { declared: anew };
     return 'outcome' in before ? undefined : { declared: { ...before, ...anew } };
   }
@@ -370,6 +393,12 @@ export function definedReconciler(
     if (!(error instanceof ApiError)) throw error;
     return causeOfError(error, { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace });
   }
+}
+
+interface WritingChildren {
+  readonly observation: DefinedObservation;
+  readonly context: AttemptContext<DefinedObservation>;
+  readonly isRehearsing?: boolean;
 }
 
 /** What the status says until `observe` succeeds, whatever it fails with: else each other message would be written, and tried again at once. */

@@ -1,9 +1,10 @@
+import type { Current, CurrentObject } from '../src/api/child.ts';
 import type { Decision } from '../src/api/next.ts';
 import type { DecisionContext } from '../src/api/step.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
 import { namedStep } from '../src/contract/decision.ts';
-import type { ReferencedObject } from '../src/contract/controller.ts';
+import type { ReferencedObject, ResourceType } from '../src/contract/controller.ts';
 import { unknownUntil, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
 import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
@@ -47,6 +48,12 @@ export interface DecisionInputs {
   readonly owned?: readonly unknown[];
   /** What the resource refers to. Default: nothing. */
   readonly references?: readonly ReferencedObject[];
+  /** What there is of the objects of `children`: `() => ({ ready: true, isBeingDeleted: false })`. Default: nothing. */
+  readonly current?: (
+    type: ResourceType,
+    name: string,
+    namespace?: string,
+  ) => CurrentObject<unknown> | undefined;
   /** Attempts whose outcome is not known. Default: none. */
   readonly unknown?: readonly UnknownAttempt[];
   /** Default: the defaults of its options. */
@@ -107,7 +114,8 @@ export function factsOf(definition: AnyDefinition, given: GivenResource, seen: S
     );
   // The controller's own types say what of it.
   const facts = { resource, owned, references, observed, nowMs, unknown, unknownForMs };
-  return facts as DecisionContext<never, never, unknown>;
+  const { current = () => undefined } = seen;
+  return { ...facts, current: current as Current<never> } as DecisionContext<never, never, unknown>;
 }
 
 /** As the API server would have it. */

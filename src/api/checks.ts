@@ -64,7 +64,7 @@ export function checkController(definition: Checked): void {
 
 type Remembering = Pick<
   Checked,
-  'for' | 'observe' | 'finalizer' | 'retiredFinalizers' | 'owns' | 'steps' | 'leavesStatus'
+  'for' | 'observe' | 'finalizer' | 'retiredFinalizers' | 'owns' | 'children' | 'steps' | 'leavesStatus'
 >;
 
 /** Whether the status of its resources is the controller's to write. */
@@ -95,10 +95,26 @@ export function keepsNote(definition: Remembering): boolean {
   );
 }
 
-/** Whether the library has to remember which Jobs were complete. */
-export function keepsJobs({ owns = [] }: Pick<Checked, 'owns'>): boolean {
-  return owns.some(({ once, kind }) => once === true && kind === 'Job');
+/** Whether the library may have to remember which Jobs were complete. */
+export function keepsJobs(definition: Pick<Checked, 'owns' | 'children'>): boolean {
+  return declaredOf(definition).some(({ group, kind }) => group === 'batch' && kind === 'Job');
 }
+
+/** The types of `owns` that `children` may declare. */
+export function declaredOf({
+  owns = [],
+  children,
+}: Pick<Checked, 'owns' | 'children'>): readonly OwnedType<unknown>[] {
+  const plain = owns.filter((type) => type.view === undefined);
+  if (children === undefined) return plain;
+  const viewed = owns.filter(
+    (type) => type.view !== undefined && SEARCHED.every((member) => !(member in type)),
+  );
+  return [...plain, ...viewed.filter((type) => !plain.some((each) => typeNameOf(each) === typeNameOf(type)))];
+}
+
+/** What makes objects of a type belong to a resource, or be shown, in another way than objects of `children`. */
+const SEARCHED = ['ownerOf', 'nameFor', 'metadataOnly', 'fieldSelector', 'labelSelector'];
 
 /** The activities of the library; `default` is what Temporal calls where it knows no other. */
 const LIBRARY_ACTIVITIES = [
@@ -112,8 +128,8 @@ const LIBRARY_ACTIVITIES = [
 
 type Timed = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry'>;
 
-function stepProblems({ steps = {}, owns = [], retired = [] }: Checked): readonly (string | undefined)[] {
-  const declared = owns.filter((each) => each.view === undefined).map(({ kind }) => kind);
+function stepProblems({ steps = {}, retired = [], ...definition }: Checked): readonly (string | undefined)[] {
+  const declared = declaredOf(definition).map(({ kind }) => kind);
   const taken = [
     ...LIBRARY_ACTIVITIES,
     ...declared.flatMap((kind) => [`create${kind}`, `apply${kind}`, `delete${kind}`]),

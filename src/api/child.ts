@@ -1,4 +1,6 @@
-import type { ReferencedObject } from '../contract/controller.ts';
+import type { Cause } from '../contract/cause.ts';
+import type { ReferencedObject, ResourceType } from '../contract/controller.ts';
+import type { KubernetesObject } from '../contract/object.ts';
 import type { Decision } from './next.ts';
 
 /** An object as an author declares it: what `kubectl apply` takes. */
@@ -15,13 +17,95 @@ export interface ChildManifest {
   readonly [field: string]: unknown;
 }
 
+/** How a declared object is created and changed, where that is not as for all others. */
+export interface ChildOptions {
+  /**
+   * It is created once all of these are ready; it is changed at any time. Each of them has to be declared, too. With a finalizer, deletion
+   * goes the other way: it is deleted, and gone with all that belongs to it, before they are.
+   */
+  readonly after?: readonly (ChildManifest | WrappedChild)[];
+  /** Whether it is ready, or why it is not. It sees the `view` of its type in `owns`. Pure. Default: as the library knows its type. */
+  readonly ready?: (current: CurrentObject<unknown>) => boolean | Cause;
+  /** It is not changed once it is there. If it is deleted, it is made anew; a Job that was complete is not. */
+  readonly createOnly?: true;
+  /**
+   * Only with `createOnly`. Fields that are merged into the manifest right before the object is created, such as a password:
+   * `{ data: { password } }`. It runs in the worker, and not for a plan. What it returns is sent to the API server, and kept nowhere else.
+   */
+  readonly generate?: () => object | Promise<object>;
+  /**
+   * Where the server refuses a change, it is deleted and created anew, and what belongs to it, such as Pods, is deleted first (`foreground`),
+   * with it (`background`), or stays for the new one (`orphan`). Default: the resource stalls.
+   */
+  readonly recreate?: 'foreground' | 'background' | 'orphan';
+}
+
+/** A manifest with its options. Made by {@link child} alone. */
+export interface WrappedChild extends ChildOptions {
+  readonly manifest: ChildManifest;
+}
+
+/**
+ * A declared object with options. A plain manifest has none.
+ *
+ * @throws Error where the options do not go together
+ * @example
+ * children({ resource }) {
+ *   const secret = child(passwordOf(resource), { createOnly: true, generate: () => ({ data: { password: base64(randomBytes(24)) } }) });
+ *   const db = database(resource);
+ *   return [secret, db, child(app(resource), { after: [db] })];
+ * }
+ */
+export function child(manifest: ChildManifest, options: ChildOptions): WrappedChild {
+  const { kind, metadata } = manifest;
+  if (options.generate !== undefined && options.createOnly !== true)
+    throw new Error(
+      `child ${kind} ${metadata.name} has generate, which needs createOnly: the next change would remove what was generated`,
+    );
+  return { manifest, ...options };
+}
+
+/**
+ * What there is of a declared object.
+ *
+ * @typeParam View what `view` of its type in `owns` returns
+ */
+export interface CurrentObject<View> {
+  /** Absent: it is not there. */
+  readonly uid?: string;
+  /** What `view` of its type in `owns` returns. Absent: there is no `view`, or no object. */
+  readonly view?: View;
+  /** In `children`, without the `ready` of a wrapped child. */
+  readonly ready: boolean;
+  readonly isBeingDeleted: boolean;
+  /** Why the API server does not let it be created or changed. Never in `children`. */
+  readonly refused?: Cause;
+  /** What it is created after, and is not ready: `StatefulSet shop/db`. Never in `children`. */
+  readonly waitsFor?: string;
+}
+
+/**
+ * What there is of an object of `children`. Undefined: it is not there, and nothing keeps it from being created.
+ *
+ * @param name of the object
+ * @param namespace default: that of the resource
+ * @example
+ * status: ({ current }) => ({ address: current(SERVICES, 'web')?.view?.loadBalancer?.ingress?.[0]?.ip }),
+ */
+export type Current<Owned> = <View = Owned>(
+  type: ResourceType & { view?(object: KubernetesObject): View | undefined },
+  name: string,
+  namespace?: string,
+) => CurrentObject<View> | undefined;
+
 /**
  * What objects are declared from.
  *
  * @typeParam R the resource
  * @typeParam Options the values of the options of the controller
+ * @typeParam Owned the views of the objects of `owns`
  */
-export interface ChildrenContext<R, Options> {
+export interface ChildrenContext<R, Options, Owned = unknown> {
   readonly resource: R;
   readonly options: Options;
   /**
@@ -29,10 +113,12 @@ export interface ChildrenContext<R, Options> {
    * `matchLabels` by name. Only that they are there, and their versions.
    */
   readonly references: readonly ReferencedObject[];
+  /** What there is of the objects that are declared. */
+  readonly current: Current<Owned>;
 }
 
 /**
  * What `children` answers: the objects that there are to be, in the order in which they are created; an empty list means none. Or a
  * decision where they cannot be told yet, such as `next.wait('the Secret', { recheckAfter: '1m' })`: then the objects stay as they are.
  */
-export type Children = readonly ChildManifest[] | Decision;
+export type Children = readonly (ChildManifest | WrappedChild)[] | Decision;

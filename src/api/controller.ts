@@ -13,7 +13,7 @@ import type { ReferencedType } from './reference.ts';
 import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
-export { hidesNote, keepsJobs, keepsNote, writesStatus } from './checks.ts';
+export { declaredOf, hidesNote, keepsJobs, keepsNote, writesStatus } from './checks.ts';
 export { isKind, type AnyKind } from './kind.ts';
 export { isParsed } from './parsed-type.ts';
 
@@ -105,7 +105,10 @@ export interface ControllerDefinition<
    * only with `observeInPlan`. A test replaces them: `{ ...bucket, clients: () => ({ store: fakeStore }) }`.
    */
   clients?(options: z.output<NoInfer<Options>>): Clients;
-  /** Types whose objects belong to the resources: with a `view`, what `decide` is given as `owned`; without, those of `children`. */
+  /**
+   * Types whose objects belong to the resources. What `view` keeps of an object is in `owned` of `decide`. `children` may declare objects of
+   * each type without `ownerOf`, `nameFor`, selectors and `metadataOnly`; their `view` is in `current`, too.
+   */
   readonly owns?: readonly OwnedType<Owned>[];
   /** Types whose objects the resources refer to. Default: none. */
   readonly references?: readonly ReferencedType<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>[];
@@ -146,7 +149,7 @@ export interface ControllerDefinition<
    * declared, and says whether they are ready. Pure: it is asked whenever the resource changes, or what it refers to. Default: none.
    */
   children?(
-    context: ChildrenContext<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>>,
+    context: ChildrenContext<NoInfer<ResourceFor<F, View>>, z.output<NoInfer<Options>>, NoInfer<Owned>>,
     next: Pick<NextOf<NoInfer<Steps>>, 'wait' | 'stalled'>,
   ): Children;
   /**
@@ -166,8 +169,8 @@ export interface ControllerDefinition<
     >;
   };
   /**
-   * What comes next, or why nothing does. Pure. It is asked before each attempt of a step, and after it. With `children`, once these are
-   * as they are declared. Default: nothing does.
+   * What comes next, or why nothing does. Pure. It is asked before each attempt of a step, and after it. With `children`, once each of these is
+   * as it is declared, or cannot be, which `current` says. Default: nothing does.
    */
   decide?(
     context: DecisionContext<

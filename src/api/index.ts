@@ -25,7 +25,16 @@ export type {
   ResourceFor,
   ResourceOf,
 } from './controller.ts';
-export type { ChildManifest, Children, ChildrenContext } from './child.ts';
+export { child } from './child.ts';
+export type {
+  ChildManifest,
+  ChildOptions,
+  Children,
+  ChildrenContext,
+  Current,
+  CurrentObject,
+  WrappedChild,
+} from './child.ts';
 export type { DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
 export type {
   DecisionContext,

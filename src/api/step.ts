@@ -3,6 +3,7 @@ import type { Deletion } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { UnknownAttempt } from '../contract/unknown-attempt.ts';
+import type { Current } from './child.ts';
 import type { Kube, KubeReader } from './kube.ts';
 
 /**
@@ -19,6 +20,8 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown> {
   readonly owned: readonly Owned[];
   /** What the resource refers to, as `children` has it. */
   readonly references: readonly ReferencedObject[];
+  /** What there is of the objects of `children`. */
+  readonly current: Current<Owned>;
   /** What `observe` has read for this decision. */
   readonly observed: Observed;
   /** Milliseconds since the epoch. */

@@ -34,8 +34,8 @@ export type NamespacedName = Pick<Identity, 'namespace' | 'name'>;
  */
 export interface OwnedType<View> extends WatchedType {
   /**
-   * What is kept of an object, and what `decide` is given: plain data, and little. Undefined: the object is of no interest. Default: it is
-   * an object of `children`.
+   * What is kept of an object, and what `decide` is given: plain data, and little. Undefined: the object is of no interest. Of an object of
+   * `children`, `current` has it, too. Default: it is an object of `children`, and nothing is kept of it.
    */
   view?(object: KubernetesObject): View | undefined;
   /**
@@ -43,10 +43,6 @@ export interface OwnedType<View> extends WatchedType {
    * reference whose `controller` is true. Those of a namespaced resource are in its namespace, unless `nameFor` says where.
    */
   readonly ownerOf?: string | ((object: KubernetesObject) => NamespacedName | undefined);
-  /** Only of a declared object: it is created once, and not changed afterwards. A Job that was complete is not made again, whatever deletes it. */
-  readonly once?: true;
-  /** Only of a declared object: it is deleted and created anew where the server refuses its change. Default: the resource is stalled. */
-  readonly replace?: true;
   /** The one object that a resource can have, so that it is read by name. Default: those with the label of `ownerOf` are listed, else all in the namespace. */
   readonly nameFor?: (resource: NamespacedName) => NamespacedName;
 }

@@ -67,7 +67,7 @@ function madeOnce(definition: AnyDefinition): ClientsFor {
 
 function inPlan(definition: AnyDefinition): AnyDefinition {
   const isUnobserved = definition.observe !== undefined && definition.observeInPlan !== true;
-  return { ...definition, isUnobserved };
+  return { ...definition, isUnobserved, isRehearsing: true };
 }
 
 function doNotAsk(): never {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { ChildrenClient, type LiveChildren } from '../../activities/children.ts';
-import type { ChildManifest } from '../../src/api/child.ts';
+import { child, type ChildManifest, type WrappedChild } from '../../src/api/child.ts';
 import {
   CONFIG_MAPS,
   DAEMON_SETS,
@@ -40,7 +40,7 @@ const MANAGER = 'website-operator';
 const OWNED: readonly Omit<DeclaredType, 'manager'>[] = [
   CONFIG_MAPS,
   DEPLOYMENTS,
-  { ...PERSISTENT_VOLUME_CLAIMS, replace: true },
+  PERSISTENT_VOLUME_CLAIMS,
   SECRETS,
   SERVICES,
 ];
@@ -72,7 +72,7 @@ async function anOwner(): Promise<ChildOwner> {
 /** The steps until nothing is left to do. */
 async function converge(
   owner: ChildOwner,
-  manifests: readonly ChildManifest[],
+  manifests: readonly (ChildManifest | WrappedChild)[],
   types: readonly DeclaredType[] = TYPES,
 ): Promise<{
   readonly steps: readonly string[];
@@ -305,20 +305,22 @@ describe('declared objects on a real API server', () => {
       spec: { accessModes: [storage], resources: { requests: { storage: '1Gi' } } },
     });
     await converge(owner, [renamed('one'), claim('ReadWriteOnce')]);
-    const { steps, rest } = await converge(owner, [renamed('two'), claim('ReadOnlyMany')]);
+    const recreated = child(claim('ReadOnlyMany'), { recreate: 'background' });
+    const { steps, rest } = await converge(owner, [renamed('two'), recreated]);
     expect(steps).toEqual(expect.arrayContaining(['applyDeployment', 'deletePersistentVolumeClaim']));
     expect(rest).toMatchObject({ do: 'stalled', reason: 'ImmutableField' });
   });
 
   it('are created anew for whatever the validation of their type refuses to change', async () => {
     const owner = await anOwner();
-    const bindings = { ...ROLE_BINDINGS, kind: 'RoleBinding', namespaced: true, replace: true } as const;
+    const bindings = { ...ROLE_BINDINGS, kind: 'RoleBinding', namespaced: true } as const;
     const binding = (name: string): ChildManifest => ({
       ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'bound' } },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
     });
     await converge(owner, [binding('view')], [bindings]);
-    const { steps } = await converge(owner, [binding('edit')], [bindings]);
+    const edited = child(binding('edit'), { recreate: 'background' });
+    const { steps } = await converge(owner, [edited], [bindings]);
     expect(steps).toEqual(['applyRoleBinding', 'deleteRoleBinding', 'createRoleBinding']);
     const at = { type: ROLE_BINDINGS, namespace, name: 'bound' };
     expect(await cluster.get(at)).toMatchObject({ roleRef: { name: 'edit' } });
@@ -391,7 +393,7 @@ describe('declared objects on a real API server', () => {
   it('are refused, and not created anew, where a policy denies the change, whatever it says', async () => {
     const owner = await anOwner();
     const name = uniqueName();
-    const types = [{ ...CONFIG_MAPS, manager: MANAGER, replace: true } as const];
+    const types = [{ ...CONFIG_MAPS, manager: MANAGER } as const];
     const guarded = (text: string): ChildManifest => ({
       ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'guarded' }, data: { text } },
     });
@@ -428,7 +430,11 @@ describe('declared objects on a real API server', () => {
         ),
       60_000,
     );
-    const { steps, refused } = await converge(owner, [guarded('b')], types);
+    const { steps, refused } = await converge(
+      owner,
+      [child(guarded('b'), { recreate: 'background' })],
+      types,
+    );
     await cluster.delete({ type: POLICY_BINDINGS, name });
     await cluster.delete({ type: POLICIES, name });
     expect(steps).toEqual([]);

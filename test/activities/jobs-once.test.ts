@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { child } from '../../src/api/child.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { JOBS } from '../../src/api/kinds.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
@@ -11,12 +12,15 @@ const JOB = objectKey(JOBS, 'front');
 const migrating = defineController({
   name: 'website',
   for: Website,
-  owns: [{ ...JOBS, once: true }],
+  owns: [JOBS],
   children: ({ resource: { metadata, spec } }) => [
-    {
-      ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: metadata.name } },
-      spec: { template: { spec: { containers: [{ name: 'migrate', image: spec.image }] } } },
-    },
+    child(
+      {
+        ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: metadata.name } },
+        spec: { template: { spec: { containers: [{ name: 'migrate', image: spec.image }] } } },
+      },
+      { createOnly: true },
+    ),
   ],
 });
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { allow, defineController, defineKind, SECRETS } from '../../src/api/index.ts';
+import {
+  allow,
+  child,
+  defineController,
+  defineKind,
+  SECRETS,
+  type WrappedChild,
+} from '../../src/api/index.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { mergePatch } from '../../src/ask/plan/rehearsal.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
@@ -37,6 +44,9 @@ function aCluster(objects: Readonly<Record<string, KubernetesObject>>): Kubernet
       };
     if (path === '/api/v1/namespaces/shop')
       return { metadata: { name: 'shop', uid: 'n', resourceVersion: '1' } };
+    // As server-side apply creates it.
+    if (live === undefined && method === 'PATCH' && path.includes('/secrets/'))
+      return mergePatch({ metadata: { uid: 'uid-of-new', resourceVersion: '1' } }, body);
     if (live === undefined) throw new ApiError('there is none', { classification: 'not-found', status: 404 });
     if (method === 'DELETE') return { kind: 'Status', metadata: {}, status: 'Success' };
     return method === 'PATCH' ? mergePatch(live, body) : live;
@@ -113,6 +123,27 @@ describe('a plan of an author', () => {
     expect(lines).toContain(
       'on hold: awaiting approval to delete 2 Secrets (a/copy, b/copy); without the hold:',
     );
+  });
+});
+
+describe('a plan of declared objects', () => {
+  const declaring = (...children: readonly WrappedChild[]) =>
+    defineController({ ...{ name: 'shop', for: Shop }, owns: [SECRETS], children: () => children });
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'password' }, data: { user: 'YQ==' } };
+
+  it('generates nothing', async () => {
+    let calls = 0;
+    const generate = () => {
+      calls += 1;
+      return { data: { password: 'hunter2' } };
+    };
+    const controller = declaring(child(secret, { createOnly: true, generate }));
+    const planner = plannerOf(controller, { [AT]: { ...shop, metadata: { ...REF, ...meta } } });
+    const named = namedResource(definedController(controller), REF.name, REF.namespace);
+    const text = textOfPlan(await planner.of(REF.uid, named), plain);
+    expect(text).toContain('create secrets/password');
+    expect(text).not.toContain('hunter2');
+    expect(calls).toBe(0);
   });
 });
 

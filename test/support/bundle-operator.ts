@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  child,
   CONFIG_MAPS,
   defineController,
   defineKind,
@@ -22,8 +23,11 @@ export const Bundle = defineKind({
 const bundle = defineController({
   name: 'bundle',
   for: Bundle,
-  owns: [CONFIG_MAPS, SERVICES, DEPLOYMENTS, STATEFUL_SETS, PODS, { ...JOBS, once: true }],
-  children: ({ resource: { spec } }) => JSON.parse(spec.objects) as readonly ChildManifest[],
+  owns: [CONFIG_MAPS, SERVICES, DEPLOYMENTS, STATEFUL_SETS, PODS, JOBS],
+  children: ({ resource: { spec } }) =>
+    (JSON.parse(spec.objects) as readonly ChildManifest[]).map((each) =>
+      each.kind === 'Job' ? child(each, { createOnly: true }) : each,
+    ),
 });
 
 if (import.meta.main) await operator({ name: 'bundle-operator', controllers: [bundle] }).main();

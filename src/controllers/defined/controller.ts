@@ -81,17 +81,21 @@ export function definedController(its: AnyDefinition): DefinedController {
     },
     children: [...watchedChildren(definition), ...watchedOwned(definition)],
     references: watchedReferences(definition),
-    observation: (view, objects, { referred }) => ({
-      view,
+    observation: (view, objects, { referred }) => {
       // One of the same name may have been there before.
-      there: objects.filter((each) => 'readiness' in each).filter(({ ownerUid }) => ownerUid === view.uid),
-      owned: belongingTo(
-        view.uid,
-        objects.filter((each) => 'view' in each),
-      ),
-      declared: view.declares?.(referred),
-      ...(refers && { referred }),
-    }),
+      const there = objects
+        .filter((each) => 'readiness' in each)
+        .filter(({ ownerUid }) => ownerUid === view.uid);
+      return {
+        ...{ view, there },
+        owned: belongingTo(
+          view.uid,
+          objects.filter((each) => 'view' in each),
+        ),
+        declared: view.declares?.(referred, there),
+        ...(refers && { referred }),
+      };
+    },
     inputs: (observation) =>
       observation === 'gone'
         ? []

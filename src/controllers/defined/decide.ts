@@ -12,6 +12,7 @@ import {
   waitFor,
   warning,
   type Rest,
+  type Stalled,
   type Wait,
 } from '../../contract/decision.ts';
 import { stillUnknown, unknownUntil } from '../../contract/unknown-attempt.ts';
@@ -244,8 +245,23 @@ class Deciding {
     if ('outcome' in declared) return this.#take(declared.outcome);
     const next = view.isBeingDeleted ? releaseChildren(declared) : nextOfChildren(declared, view);
     if (next === undefined) return this.#decideItself();
+    const beside = this.#decideBeside(next);
+    if (beside !== undefined) return beside;
     if (isStep(next)) return this.#childStep(next, refused ?? causeOfChildren(declared));
     return next.do === 'converged' ? this.#decideItself(next) : this.#keptRest(next);
+  }
+
+  /** An object that cannot be as it is declared does not keep the author from a step, and from a deadline. Undefined: nothing else is to be done. */
+  #decideBeside(next: NonNullable<ReturnType<typeof nextOfChildren>>): DefinedDecision | undefined {
+    const { definition, view, reads } = this.#at;
+    const isAllElseDone = 'isAgain' in next || next.do === 'stalled';
+    if (!isAllElseDone || definition.decide === undefined || view.isBeingDeleted || definition.isUnobserved)
+      return undefined;
+    if (reads.isOutdated) return OUTDATED;
+    const outcome = definition.decide(contextOf(this.#at), nextOf(definition));
+    if (outcome.is === 'converged') return undefined;
+    if (outcome.is !== 'wait') return this.#take(outcome);
+    return isStep(next) ? undefined : this.#rest(sooner(next, outcome));
   }
 
   /** Where an object can be left behind, an attempt to create it is waited for. */
@@ -267,7 +283,7 @@ class Deciding {
 
   #decideItself(notReady?: ChildrenNotReady): DefinedDecision {
     if (this.#at.definition.isUnobserved) return this.#decideUnobserved();
-    if (this.#at.reads.isOutdated) return { do: 'observe', because: 'the declared objects have changed' };
+    if (this.#at.reads.isOutdated) return OUTDATED;
     const definition = this.#at.definition;
     const next = nextOf(definition);
     const outcome =
@@ -425,6 +441,15 @@ class Deciding {
   get #writesStatus(): boolean {
     return writesStatus(this.#at.definition);
   }
+}
+
+const OUTDATED = { do: 'observe', because: 'the declared objects have changed' } as const;
+
+/** The same rest, checked again no later than an author's wait is. */
+function sooner(rest: Stalled, wait: Decision & { is: 'wait' }): Stalled {
+  const rested = restFor(wait);
+  const otherMs = rested.do === 'wait' ? rested.recheckMs : Infinity;
+  return { ...rest, recheckMs: Math.min(rest.recheckMs ?? Infinity, otherMs) };
 }
 
 /** Whether `observe` has found anything. */

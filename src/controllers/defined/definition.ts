@@ -39,6 +39,8 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   readonly isNarrow?: boolean;
   /** A plan, which must not read an outside system: `observe` is not called, and the last verdict stands. */
   readonly isUnobserved?: boolean;
+  /** It is for a plan: nothing is generated. */
+  readonly isRehearsing?: true;
   /** Of what a decision hands over. Default: a hash. An exploration gives UIDs other numbers, so that it keeps them legible. */
   readonly digestOfData?: (data: unknown) => string;
 };

@@ -101,7 +101,7 @@ type Functions = Readonly<Record<string, string>>;
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
 /** Those of the functions that there are. */
-function failing(
+export function failing(
   its: object,
   functions: Functions,
   { name, whose }: { name: string; whose: string },

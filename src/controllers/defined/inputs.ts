@@ -4,7 +4,10 @@ import { isConverged } from '../../contract/decision.ts';
 import { digestOfTexts } from '../../contract/digest.ts';
 import type { Finding } from '../condition.ts';
 import { canonicalText } from '../fields.ts';
+import type { ChildrenSeen } from './children/decide.ts';
+import { judged } from './children/current.ts';
 import { nextOfChildren } from './children/done.ts';
+import { inWords } from './children/wanted.ts';
 import { isHeld, type AnyDefinition } from './definition.ts';
 import { childrenIn, type SeenResource } from './observation.ts';
 import { ownedTypes, viewsOf } from './owned.ts';
@@ -46,12 +49,16 @@ export function inputsDigest(definition: AnyDefinition, seen: SeenResource): Inp
   return Object.keys({ ...shown, ...code }).length === 0 ? undefined : digests.join(':');
 }
 
-/** What is said of declared objects that are as they are declared, and not ready. */
+/** What is said of declared objects that are as they are declared, and not ready. Of several, `current` has each; what it has of their views is in `owned`. */
 function notReadyIn(seen: SeenResource): string {
   const children = childrenIn(seen);
   const next = children && nextOfChildren(children, seen.view);
-  return next !== undefined && isConverged(next) ? (next.notReady?.message ?? '') : '';
+  const first = next !== undefined && isConverged(next) ? (next.notReady?.message ?? '') : '';
+  const unready = judged(children ?? NONE).there.filter(({ readiness }) => readiness.is !== 'ready');
+  return [first, ...(unready.length > 1 ? unready.map(inWords).sort() : [])].join(', ');
 }
+
+const NONE: ChildrenSeen = { wanted: [], there: [] };
 
 /** How long until the resource has to be observed again, in milliseconds; undefined: all is as it was then. */
 export function observedAgainMs(

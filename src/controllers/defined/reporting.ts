@@ -1,4 +1,4 @@
-import { keepsJobs, writesStatus, type AnyKind } from '../../api/controller.ts';
+import { writesStatus, type AnyKind } from '../../api/controller.ts';
 import type { DecisionContext } from '../../api/step.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import { reasonOf } from '../../contract/decision.ts';
@@ -7,7 +7,8 @@ import { unknownUntil, type UnknownAttempt } from '../../contract/unknown-attemp
 import { conditionsAfter, rfc3339, withReconciling, type Finding } from '../condition.ts';
 import { canonicalText, fieldsOf, isFields, type Fields } from '../fields.ts';
 import { isHeld, UNBOUND, type AnyDefinition } from './definition.ts';
-import { doneFinding } from './children/done.ts';
+import { currentOf, judged } from './children/current.ts';
+import { doneFinding, withDone } from './children/done.ts';
 import { findingsOf, type ReportedRest } from './findings.ts';
 import { inputsDigest, inputsFinding } from './inputs.ts';
 import { noteOf } from './note.ts';
@@ -35,13 +36,18 @@ export interface Situation {
 
 /** As the author's functions are given it. */
 export function contextOf(at: Situation): DecisionContext<LiveResource, unknown, unknown> {
-  const { resource, reads, seen, nowMs, unknown } = at;
+  const { resource, reads, seen, nowMs, unknown, view } = at;
   const { observed } = reads;
   const references = seen.referred?.objects ?? [];
   const unknownForMs = unknownFor(at);
+  const children = reads.declared && 'there' in reads.declared ? reads.declared : undefined;
+  const current = currentOf(
+    children && judged(withDone(children, view.conditions)),
+    resource.metadata.namespace,
+  );
   return {
     ...UNBOUND,
-    ...{ resource, owned: viewsOf(seen.owned), references, observed, nowMs, unknown, unknownForMs },
+    ...{ resource, owned: viewsOf(seen.owned), references, observed, nowMs, unknown, unknownForMs, current },
   };
 }
 
@@ -68,11 +74,17 @@ function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefine
   if (!isOfInterest(definition, resource) && !isHeld(definition, view.finalizers))
     return note === 'there' ? { ...step, note: null } : undefined;
   // Where all is decided from the watch, a rest leaves nothing to remember.
-  const isRemembering = definition.observe !== undefined || keepsJobs(definition);
+  const isRemembering = definition.observe !== undefined || isAnyJobDone(at);
   const isNeeded = isRemembering || note === 'there' || isAnnouncement(reported);
   const conditions = conditionsAfter(before, found(at, reported), { generation, now: rfc3339(nowMs) });
   if (!isNeeded || canonicalText(conditions) === canonicalText(before)) return undefined;
   return { ...step, note: noteOf(uid, conditions) };
+}
+
+function isAnyJobDone({ reads: { declared }, view }: Situation): boolean {
+  return (
+    declared !== undefined && 'there' in declared && doneFinding(declared, view.conditions) !== undefined
+  );
 }
 
 function found(at: Situation, reported: ReportedRest): readonly Finding[] {

@@ -169,7 +169,7 @@ describe('a declared object', () => {
     const lost = { metadata: { labels, name, managedFields } } as unknown as KubernetesObject;
     expect(hasLostOwner(lost, wanted, OWNER)).toBe(true);
     expect(hasLostOwner(wanted.object, wanted, OWNER)).toBe(false);
-    expect(hasLostOwner(lost, { ...wanted, type: { ...wanted.type, once: true } }, OWNER)).toBe(false);
+    expect(hasLostOwner(lost, { ...wanted, createOnly: true }, OWNER)).toBe(false);
   });
 
   it('is not one of another resource of the same name', () => {
@@ -233,8 +233,8 @@ describe('what comes next for declared objects', () => {
     expect(deletes?.objects()).toEqual([{ namespace: 'shop', name: 'c', uid: surplus.uid }]);
   });
 
-  it('leaves an object of `once` as it is', () => {
-    const once = { ...deployment, type: { ...deployment.type, once: true } as const };
+  it('leaves an object of createOnly as it is', () => {
+    const once = { ...deployment, createOnly: true } as const;
     const seen = { wanted: [once], there: [other(once)] };
     expect(decideChildren(seen)).toBeUndefined();
   });
@@ -249,11 +249,12 @@ describe('what comes next for declared objects', () => {
   });
 
   it('is to delete what may be created anew, where a field cannot change', () => {
-    const type = { ...deployment.type, replace: true } as const;
-    const there = [other({ ...deployment, type }), aChild(service)];
-    expect(decide(there, { blocked: [immutable] })).toMatchObject({
-      do: 'deleteDeployment',
-      deletes: { count: 1 },
+    const there = [other(deployment), aChild(service)];
+    const recreated = { ...deployment, recreate: 'orphan' } as const;
+    const seen = { wanted: [recreated, service], there, blocked: [immutable] };
+    expect(decideChildren(seen)).toMatchObject({
+      ...{ do: 'deleteDeployment', deletes: { count: 1 }, propagation: 'orphan' },
+      because: expect.stringContaining('its Pods will stay'),
     });
   });
 

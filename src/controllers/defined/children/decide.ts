@@ -1,3 +1,4 @@
+import type { ChildOptions } from '../../../api/child.ts';
 import type { Cause } from '../../../contract/cause.ts';
 import {
   converged,
@@ -8,12 +9,19 @@ import {
   type Step,
 } from '../../../contract/decision.ts';
 import { isAsWanted, type ChildView } from './view.ts';
-import { inWords, isSame, type ChildRef, type Wanted } from './wanted.ts';
+import { afterKey, inWords, isSame, type ChildRef, type Wanted } from './wanted.ts';
+
+/** What becomes of the objects that belong to one that is created anew. */
+export type Recreation = NonNullable<ChildOptions['recreate']>;
 
 /** What is declared, and what there is of it. */
 export interface ChildrenSeen {
   readonly wanted: readonly Wanted[];
   readonly there: readonly ChildView[];
+  /** Jobs that were complete, and are gone: they are not made again. */
+  readonly done?: readonly ChildRef[];
+  /** What is declared depends on what there is. */
+  readonly isByCurrent?: true;
   /** What kept a step from its end just now: only the step that follows knows. */
   readonly blocked?: readonly Blocked[];
   /** What the server refused, the first first, likewise. */
@@ -45,6 +53,10 @@ export interface Blocked {
 export interface ChildStep extends Step {
   readonly verb: 'create' | 'apply' | 'delete';
   readonly children: readonly ChildRef[];
+  /** Of a delete: what becomes of the objects that belong to the deleted ones. */
+  readonly propagation?: Recreation;
+  /** Nothing is left but what was refused. */
+  readonly isAgain?: true;
 }
 
 /** Nothing is to be done, and yet not all of them are ready. */
@@ -70,7 +82,9 @@ export function decideChildren(seen: ChildrenSeen): ChildStep | ChildrenNotReady
   const { wanted, there } = seen;
   const pairs = wanted.map((each) => [each, there.find((child) => isSame(child, each))] as const);
   const isBlocked = (child: ChildRef) => seen.blocked?.some((each) => isSame(each.child, child)) === true;
-  const missing = pairs.flatMap(([each, child]) => (child === undefined && !isBlocked(each) ? [each] : []));
+  const absent = pairs.flatMap(([each, child]) => (child === undefined && !isBlocked(each) ? [each] : []));
+  const waiting = absent.filter((each) => waitsFor(each, seen) !== undefined);
+  const missing = absent.filter((each) => !waiting.includes(each));
   const other = pairs.flatMap(([each, child]) =>
     child === undefined || child.isBeingDeleted || isBlocked(each) || isLeftAlone(child, each) ? [] : [child],
   );
@@ -80,7 +94,7 @@ export function decideChildren(seen: ChildrenSeen): ChildStep | ChildrenNotReady
   const surplus = there.filter(
     (child) => !child.isBeingDeleted && !wanted.some((each) => isSame(each, child)),
   );
-  const isOver = stuck.length === 0 && (seen.blocked ?? []).length === 0;
+  const isOver = stuck.length === 0 && waiting.length === 0 && (seen.blocked ?? []).length === 0;
   const [refusedDeletes, deletes] = byRefusal(
     seen,
     'delete',
@@ -90,13 +104,31 @@ export function decideChildren(seen: ChildrenSeen): ChildStep | ChildrenNotReady
   return (
     createStep(creates) ??
     applyStep(applies) ??
-    replaceStep(seen) ??
+    recreateStep(seen) ??
     deleteStep(deletes, deleting) ??
     blockedRest(seen, stuck.length > 0) ??
     againStep(refusedCreates, refusedApplies) ??
     deleteStep(refusedDeletes, deleting) ??
-    restOf(pairs.flatMap(([, child]) => child ?? []))
+    restOf(
+      pairs.flatMap(([, child]) => child ?? []),
+      waiting,
+    )
   );
+}
+
+/** What an object that is not there has to wait for. One that is not declared any more was complete, or its API is missing. */
+export function waitsFor({ after = [] }: Wanted, { wanted, there }: ChildrenSeen): ChildRef | undefined {
+  return after.find((each) => {
+    const its = wanted.find((other) => isSame(other, each));
+    const child = there.find((other) => isSame(other, each));
+    if (its === undefined) return false;
+    return (
+      child === undefined ||
+      child.isBeingDeleted ||
+      child.readiness.is !== 'ready' ||
+      !isLeftAlone(child, its)
+    );
+  });
 }
 
 /** Those that were refused, and the others. */
@@ -132,22 +164,32 @@ function isWordOf(text: string, word: string): boolean {
   return text.split(/[^\w.:]+/).some((each) => each.replace(/[.:]+$/, '') === word);
 }
 
-/** What was declared elsewhere, the garbage collector does not delete with its resource. */
+/**
+ * What was declared elsewhere, the garbage collector does not delete with its resource. What was created after others is deleted before
+ * them, and gone with its Pods.
+ */
 export function releaseChildren(seen: ChildrenSeen): ChildStep | Rest | undefined {
   const deleting = 'goes with its resource';
-  const there = seen.there.filter(({ isElsewhere }) => isElsewhere);
+  const isNeeded = (child: ChildView) => seen.there.some(({ after }) => after?.includes(afterKey(child)));
+  const there = seen.there.filter(({ isElsewhere, after }) => isElsewhere || after !== undefined);
   const [leaving] = there.filter(({ isBeingDeleted }) => isBeingDeleted);
-  const staying = there.filter(({ isBeingDeleted }) => !isBeingDeleted);
-  const [refused, others] = byRefusal(seen, 'delete', staying);
+  const free = there.filter((child) => !child.isBeingDeleted && !isNeeded(child));
+  const [refused, others] = byRefusal(seen, 'delete', free);
+  const isLater = ({ after }: ChildView) => after !== undefined;
   return (
-    deleteStep(others, deleting) ??
+    deleteStep(others.filter(isLater), deleting, 'foreground') ??
+    deleteStep(
+      others.filter((child) => !isLater(child)),
+      deleting,
+    ) ??
+    deleteStep(refused.filter(isLater), deleting, 'foreground') ??
     deleteStep(refused, deleting) ??
     (leaving && waitFor(`${inWords(leaving)} to be deleted`, DELETED_RECHECK_MS))
   );
 }
 
 function isLeftAlone(child: ChildView, wanted: Wanted): boolean {
-  return wanted.type.once === true || isAsWanted(child, wanted);
+  return wanted.createOnly === true || isAsWanted(child, wanted);
 }
 
 function createStep(missing: readonly Wanted[]): ChildStep | undefined {
@@ -164,12 +206,19 @@ function applyStep(other: readonly ChildView[]): ChildStep | undefined {
 function againStep(creates: readonly ChildRef[], applies: readonly ChildRef[]): ChildStep | undefined {
   const all = [...creates, ...applies];
   if (all.length === 0) return undefined;
-  return creates.length > 0
-    ? stepOf('create', all, 'is missing')
-    : stepOf('apply', all, 'is not as it is declared');
+  const step =
+    creates.length > 0
+      ? stepOf('create', all, 'is missing')
+      : stepOf('apply', all, 'is not as it is declared');
+  return { ...step, isAgain: true };
 }
 
-function deleteStep(surplus: readonly ChildView[], because: string): ChildStep | undefined {
+/** @param propagation default: background */
+function deleteStep(
+  surplus: readonly ChildView[],
+  because: string,
+  propagation?: Recreation,
+): ChildStep | undefined {
   const children = ofFirstKind(surplus);
   const [first] = children ?? [];
   if (children === undefined || first === undefined) return undefined;
@@ -178,19 +227,29 @@ function deleteStep(surplus: readonly ChildView[], because: string): ChildStep |
     count: children.length,
     objects: () => children.map(({ namespace, name, uid }) => ({ namespace, name, uid })),
   };
-  return { ...stepOf('delete', children, because), deletes };
+  return { ...stepOf('delete', children, because), deletes, ...(propagation && { propagation }) };
 }
 
-/** The server refuses the change: what is deleted is created anew. */
-function replaceStep({ there, blocked = [] }: ChildrenSeen): ChildStep | undefined {
-  const replaced = there.filter(
-    (child) =>
-      child.type.replace === true &&
-      !child.isBeingDeleted &&
-      blocked.some((each) => each.by === 'immutable' && isSame(each.child, child)),
+/** The server refuses the change: what is deleted is created anew. One after the other, since each says what becomes of its Pods. */
+function recreateStep({ wanted, there, blocked = [] }: ChildrenSeen): ChildStep | undefined {
+  const refused = blocked.filter(({ by }) => by === 'immutable');
+  const recreated = wanted.find(
+    (each) => each.recreate !== undefined && refused.some(({ child }) => isSame(child, each)),
   );
-  return deleteStep(replaced, 'has to be created anew, since the server refuses the change');
+  const live = there.find((child) => recreated && isSame(child, recreated));
+  if (recreated?.recreate === undefined || live === undefined || live.isBeingDeleted) return undefined;
+  const { recreate, type } = recreated;
+  const whose = type.group === 'apps' || type.group === 'batch' ? 'its Pods' : 'what belongs to it';
+  const then = OF_RECREATED[recreate];
+  const because = `has to be created anew, since the server refuses the change; ${whose} ${then}`;
+  return deleteStep([live], because, recreate);
 }
+
+const OF_RECREATED: Readonly<Record<Recreation, string>> = {
+  foreground: 'will be deleted before it',
+  background: 'will be deleted with it, all at once',
+  orphan: 'will stay, and the new one takes over those that its selector matches',
+};
 
 function ofFirstKind<T extends ChildRef>(children: readonly T[]): readonly T[] | undefined {
   const [first] = children;
@@ -220,10 +279,10 @@ function blockedRest({ blocked = [] }: ChildrenSeen, isRechecked: boolean): Rest
   const [first] = blocked;
   if (first === undefined) return undefined;
   const recheckMs = BLOCKED_RECHECK_MS;
-  return stalled(causeOf(first), first.by === 'stranger' || isRechecked ? { recheckMs } : {});
+  return stalled(causeOfBlocked(first), first.by === 'stranger' || isRechecked ? { recheckMs } : {});
 }
 
-function causeOf({ by, child, because, undeclared }: Blocked): Cause {
+export function causeOfBlocked({ by, child, because, undeclared }: Blocked): Cause {
   const { type, name, namespace } = child;
   const at = `${type.plural}${type.group === '' ? '' : `.${type.group}`} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
   if (by === 'stranger')
@@ -250,26 +309,38 @@ function causeOf({ by, child, because, undeclared }: Blocked): Cause {
   };
 }
 
-function restOf(children: readonly ChildView[]): ChildrenNotReady | Rest | undefined {
+/** @param waiting those that are created after others */
+function restOf(
+  children: readonly ChildView[],
+  waiting: readonly Wanted[],
+): ChildrenNotReady | Rest | undefined {
   const leaving = children.find(({ isBeingDeleted }) => isBeingDeleted);
   if (leaving !== undefined)
     return waitFor(`${inWords(leaving)} to be deleted, so that it can be created anew`, DELETED_RECHECK_MS);
   const failed = children.find(({ readiness }) => readiness.is === 'failed');
-  if (failed?.readiness.is === 'failed') return notReady(failed, failed.readiness.because);
+  if (failed?.readiness.is === 'failed') return notReady(failed, failed.readiness, waiting);
   const progressing = children.find(({ readiness }) => readiness.is === 'progressing');
   if (progressing === undefined) return undefined;
-  return { ...notReady(progressing, 'is not ready yet'), isProgressing: true };
+  return { ...notReady(progressing, { because: 'is not ready yet' }, waiting), isProgressing: true };
 }
 
 /** Without an open run: 10,000 Deployments whose image is missing need none. */
-function notReady(child: ChildView, because: string): ChildrenNotReady {
+function notReady(
+  child: ChildView,
+  { because, cause: own }: { readonly because: string; readonly cause?: Cause },
+  waiting: readonly Wanted[],
+): ChildrenNotReady {
   const { type, name, namespace } = child;
   const run = `kubectl describe ${type.kind.toLowerCase()} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`;
-  const cause: Cause = {
-    reason: `${type.kind}${NOT_READY}`,
-    message: `${inWords(child)} ${because}`,
-    advice: [{ run, to: 'show why' }],
-  };
+  const next = waiting.find(({ after = [] }) => after.some((each) => isSame(each, child)));
+  const then = next === undefined ? '' : `; ${inWords(next)} waits for it`;
+  const cause: Cause = own
+    ? { ...own, message: `${own.message}${then}` }
+    : {
+        reason: `${type.kind}${NOT_READY}`,
+        message: `${inWords(child)} ${because}${then}`,
+        advice: [{ run, to: 'show why' }],
+      };
   return converged('all declared objects are as they are declared, but not all are ready', {
     notReady: cause,
   });

@@ -1,4 +1,5 @@
-import type { ChildManifest, Children } from '../../../api/child.ts';
+import type { ChildManifest, Children, Current, WrappedChild } from '../../../api/child.ts';
+import { declaredOf } from '../../../api/controller.ts';
 import type { Decision } from '../../../api/next.ts';
 import type { WatchedType } from '../../../api/watched.ts';
 import {
@@ -10,9 +11,10 @@ import {
 } from '../../../contract/controller.ts';
 import { MANAGED_BY } from '../../kinds.ts';
 import { isDeclaring, nextOf, UNBOUND, type AnyDefinition } from '../definition.ts';
-import { errorOf } from '../failing.ts';
+import { errorOf, failing } from '../failing.ts';
 import { referredTypes } from '../references.ts';
 import type { LiveResource } from '../definition.ts';
+import { currentOf } from './current.ts';
 import { childView, type ChildView } from './view.ts';
 import {
   OWNER_LABEL,
@@ -29,20 +31,27 @@ import {
  */
 
 /** What a resource declares: objects; or a decision, and then they stay as they are. */
-export type Declared = { readonly wanted: readonly WantedObject[] } | { readonly outcome: Decision };
+export type Declared = ({ readonly wanted: readonly WantedObject[] } | { readonly outcome: Decision }) & {
+  readonly isByCurrent?: true;
+};
 
 /** As the watcher keeps it. `unknown`: a step finds out. */
 export type DeclaredView =
-  { readonly wanted: readonly Wanted[] } | { readonly outcome: Decision } | 'unknown';
+  | { readonly wanted: readonly Wanted[]; readonly isByCurrent?: true }
+  | { readonly outcome: Decision; readonly isByCurrent?: true }
+  | 'unknown';
 
-/** What a resource declares while it refers to that. Undefined: nobody knows what it refers to. */
-export type Declares = (referred: ReferredState | undefined) => DeclaredView | undefined;
+/** What a resource declares while it refers to that, and these are there. Undefined: nobody knows what it refers to. */
+export type Declares = (
+  referred: ReferredState | undefined,
+  there: readonly ChildView[],
+) => DeclaredView | undefined;
 
 export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[] {
-  const { owns = [], retired = [], operator: manager = MANAGED_BY } = definition;
-  const types = owns as readonly (Omit<DeclaredType, 'manager'> & { readonly view?: unknown })[];
+  const { retired = [], operator: manager = MANAGED_BY } = definition;
+  const types: readonly Omit<DeclaredType, 'manager'>[] = declaredOf(definition);
   return [
-    ...types.filter(({ view }) => view === undefined).map((type) => ({ ...type, manager })),
+    ...types.map((type) => ({ ...type, manager })),
     ...retired.map((type) => ({ ...type, manager, retired: true as const })),
   ];
 }
@@ -55,25 +64,42 @@ export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: LiveRe
 export function declaredBy(
   definition: AnyDefinition,
   resource: LiveResource,
-  references: readonly ReferencedObject[],
+  { references, there }: DeclaredFrom,
 ): Declared | undefined {
   if (!isDeclaring(definition) || resource.invalid !== undefined) return undefined;
   if (definition.children === undefined) return { wanted: [] };
-  const answer: Children = definition.children({ ...UNBOUND, resource, references }, nextOf(definition));
-  if (isOutcome(answer)) return { outcome: answer };
+  const find = currentOf({ wanted: [], there }, resource.metadata.namespace);
+  const asked = { isCurrent: false };
+  const current: Current<unknown> = (...place) => {
+    asked.isCurrent = true;
+    return find(...place);
+  };
+  const facts = { ...UNBOUND, resource, references, current };
+  const answer: Children = definition.children(facts, nextOf(definition));
+  const by = asked.isCurrent ? ({ isByCurrent: true } as const) : {};
+  if (isOutcome(answer)) return { outcome: answer, ...by };
   try {
-    return { wanted: wantedFrom(definition, resource, answer) };
+    return { wanted: wantedFrom(definition, resource, answer), ...by };
   } catch (error) {
     throw errorOf(definition.name, { reason: 'ChildrenFailed', what: 'children' }, error);
   }
 }
 
+/** Besides the resource. */
+export interface DeclaredFrom {
+  readonly references: readonly ReferencedObject[];
+  readonly there: readonly ChildView[];
+}
+
 function wantedFrom(
   definition: AnyDefinition,
   resource: LiveResource,
-  answer: readonly ChildManifest[],
+  answer: readonly (ChildManifest | WrappedChild)[],
 ): readonly WantedObject[] {
-  const wanted = wantedOf(answer, ownerOf(definition, resource), declaredTypes(definition));
+  const said = answer.map((each) =>
+    'manifest' in each ? sayingChild(definition, each as WrappedChild) : each,
+  );
+  const wanted = wantedOf(said, ownerOf(definition, resource), declaredTypes(definition));
   const elsewhere = wanted.find(({ isElsewhere }) => isElsewhere);
   if (elsewhere !== undefined && definition.finalizer === undefined)
     throw new Error(
@@ -86,44 +112,53 @@ function wantedFrom(
   return wanted;
 }
 
+function sayingChild({ name }: AnyDefinition, its: WrappedChild): WrappedChild {
+  const { kind, metadata } = its.manifest;
+  const functions = { ready: 'ReadyFailed', generate: 'GenerateFailed' };
+  return { ...its, ...failing(its, functions, { name, whose: ` of child ${kind} ${metadata.name}` }) };
+}
+
 function isOutcome(answer: Children): answer is Decision {
   return 'is' in answer && !isList(answer);
 }
 
-function isList(answer: Children): answer is readonly ChildManifest[] {
+function isList(answer: Children): answer is readonly (ChildManifest | WrappedChild)[] {
   return Array.isArray(answer);
 }
 
-/** Only what depends on references keeps the resource. */
+/** Only what depends on references or on `current` keeps the resource. */
 export function declaresOf(definition: AnyDefinition, resource: LiveResource): Declares | undefined {
   if (!isDeclaring(definition) || resource.invalid !== undefined) return undefined;
   if (referredTypes(definition).length === 0) {
-    const declared = declaredView(definition, resource, []);
-    return () => declared;
+    const declared = declaredView(definition, resource, { references: [], there: [] });
+    return isByCurrent(declared)
+      ? (_, there) => declaredView(definition, resource, { references: [], there })
+      : () => declared;
   }
   let last: { readonly digest: string; readonly declared: DeclaredView } | undefined;
-  return (referred) => {
+  return (referred, there) => {
     if (referred === undefined) return undefined;
-    const { digest, objects } = referred;
-    if (last?.digest !== digest) last = { digest, declared: declaredView(definition, resource, objects) };
+    const { digest, objects: references } = referred;
+    if (last?.digest !== digest || isByCurrent(last.declared))
+      last = { digest, declared: declaredView(definition, resource, { references, there }) };
     return last.declared;
   };
 }
 
+/** Also where a mistake of the controller was found: it may have come of what is there. */
+function isByCurrent(declared: DeclaredView): boolean {
+  return declared === 'unknown' || declared.isByCurrent === true;
+}
+
 /** A mistake of the controller shows in the run of the resource. */
-function declaredView(
-  definition: AnyDefinition,
-  resource: LiveResource,
-  referred: readonly ReferencedObject[],
-): DeclaredView {
+function declaredView(definition: AnyDefinition, resource: LiveResource, from: DeclaredFrom): DeclaredView {
   try {
-    const declared = declaredBy(definition, resource, referred);
+    const declared = declaredBy(definition, resource, from);
     if (declared === undefined) return 'unknown';
     if ('outcome' in declared) return declared;
-    const wanted = declared.wanted.map(({ type, namespace, name, digest, isElsewhere }) => ({
-      ...{ type, namespace, name, digest, isElsewhere },
-    }));
-    return { wanted };
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
+    const wanted = declared.wanted.map(({ object, generate, ...kept }) => kept);
+    return { ...declared, wanted };
   } catch {
     return 'unknown';
   }
@@ -133,8 +168,12 @@ export function watchedChildren(definition: AnyDefinition): readonly WatchedChil
   const whose = { controller: definition.name, type: definition.for as WatchedType };
   return declaredTypes(definition).map((type) => ({
     type,
-    ...(type.retired ? { metadataOnly: true as const } : { labelSelector: OWNER_LABEL }),
-    ownerKey: (object) => childOwnerKey(object, whose),
+    ...(type.retired ? { metadataOnly: true as const } : type.view ? {} : { labelSelector: OWNER_LABEL }),
+    ownerKey: (object) =>
+      // With a view, one watch is for all objects of the type.
+      type.view && object.metadata.labels?.[OWNER_LABEL] === undefined
+        ? undefined
+        : childOwnerKey(object, whose),
     view: (object) => childView(type, object),
   }));
 }

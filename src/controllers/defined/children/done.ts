@@ -1,10 +1,11 @@
 import type { Condition } from '../../../contract/control.ts';
 import type { Finding } from '../../condition.ts';
 import { decideChildren, type ChildrenSeen } from './decide.ts';
-import { inWords, isSame, type ChildRef } from './wanted.ts';
+import { judged } from './current.ts';
+import { inWords, isSame, type Wanted } from './wanted.ts';
 
 /*
- * Jobs that are made once, and were complete: whatever deletes them, they are not made again for the same declaration. The reason of
+ * Jobs that are not changed, and were complete: whatever deletes them, they are not made again for the same declaration. The reason of
  * a condition names them.
  */
 
@@ -22,15 +23,23 @@ interface Done {
 
 /** What comes next for declared objects, as {@link decideChildren} says; what was complete is not missing. */
 export function nextOfChildren(
-  { wanted, ...seen }: ChildrenSeen,
+  seen: ChildrenSeen,
   { conditions }: { readonly conditions: readonly Condition[] },
 ): ReturnType<typeof decideChildren> {
-  const done = doneIn(conditions);
-  const isDone = (each: ChildRef & { readonly digest: string }) =>
-    isOnce(each) &&
-    done.some(({ job, digest }) => job === inWords(each) && digest === each.digest) &&
-    !seen.there.some((child) => isSame(child, each) && !child.isBeingDeleted);
-  return decideChildren({ ...seen, wanted: wanted.filter((each) => !isDone(each)) });
+  return decideChildren(judged(withDone(seen, conditions)));
+}
+
+/** Without those that are not made again. */
+export function withDone({ wanted, ...seen }: ChildrenSeen, conditions: readonly Condition[]): ChildrenSeen {
+  const known = doneIn(conditions);
+  if (known.length === 0) return { ...seen, wanted };
+  const done = wanted.filter(
+    (each) =>
+      isOnce(each) &&
+      known.some(({ job, digest }) => job === inWords(each) && digest === each.digest) &&
+      !seen.there.some((child) => isSame(child, each) && !child.isBeingDeleted),
+  );
+  return { ...seen, done, wanted: wanted.filter((each) => !done.includes(each)) };
 }
 
 /** Undefined: it stays as it is. */
@@ -57,8 +66,8 @@ export function doneFinding(
       };
 }
 
-function isOnce({ type }: ChildRef): boolean {
-  return type.once === true && type.group === 'batch' && type.kind === 'Job';
+function isOnce({ type, createOnly }: Wanted): boolean {
+  return createOnly === true && type.group === 'batch' && type.kind === 'Job';
 }
 
 function doneIn(conditions: readonly Condition[]): readonly Done[] {

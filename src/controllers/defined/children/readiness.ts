@@ -1,5 +1,6 @@
 import type { ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject } from '../../../contract/object.ts';
+import type { Cause } from '../../../contract/cause.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../../fields.ts';
 import { troubleIn } from '../../../api/pod-trouble.ts';
 
@@ -10,7 +11,8 @@ import { troubleIn } from '../../../api/pod-trouble.ts';
 export type Readiness =
   | { readonly is: 'ready' }
   | { readonly is: 'progressing' }
-  | { readonly is: 'failed'; readonly because: string };
+  /** `cause`: in the words of the author. */
+  | { readonly is: 'failed'; readonly because: string; readonly cause?: Cause };
 
 /** A Deployment without a deadline has the largest int32, and no condition Progressing. */
 const NO_DEADLINE = 2 ** 31 - 1;

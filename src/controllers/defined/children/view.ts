@@ -1,10 +1,18 @@
+import { apiVersionOf } from '../../../contract/controller.ts';
 import type { KubernetesObject } from '../../../contract/object.ts';
 import { fieldsOf, listOf, type Fields } from '../../fields.ts';
 import { controllerOf } from '../../kinds.ts';
 import { ANSWERED_ANNOTATION, manifestDigest } from './digest.ts';
 import { ourFields, partOf } from './owned-fields.ts';
 import { readinessOf, type Readiness } from './readiness.ts';
-import { OWNER_LABEL, type ChildRef, type DeclaredType, type Wanted } from './wanted.ts';
+import {
+  afterIn,
+  isCreateOnly,
+  OWNER_LABEL,
+  type ChildRef,
+  type DeclaredType,
+  type Wanted,
+} from './wanted.ts';
 
 /** An object that a resource has declared, as it is. */
 export interface ChildView extends ChildRef {
@@ -12,7 +20,7 @@ export interface ChildView extends ChildRef {
   readonly resourceVersion: string;
   /** The UID of the resource that has declared it. */
   readonly ownerUid: string | undefined;
-  /** Of the fields that our applies own. */
+  /** Of the fields that our applies own. Empty: it is not changed, and nobody makes one. */
   readonly digest: string;
   /** What the server made of what was applied last, where that is something else. */
   readonly answered: Answered | undefined;
@@ -22,6 +30,10 @@ export interface ChildView extends ChildRef {
   readonly readiness: Readiness;
   /** Of a Service: its addresses and node ports, which no other one can have. */
   readonly holds?: readonly string[];
+  /** What it was created after, by their keys. */
+  readonly after?: readonly string[];
+  /** Of its type in `owns`. Absent: that has none. */
+  readonly kept?: unknown;
 }
 
 /** The server's answer to one digest was another one. */
@@ -32,15 +44,20 @@ export interface Answered {
 
 export function childView(type: DeclaredType, object: KubernetesObject): ChildView {
   const { namespace, name, uid, resourceVersion, deletionTimestamp } = object.metadata;
+  const after = afterIn(object);
   return {
     ...{ type, namespace, name, uid, resourceVersion },
     ownerUid: controllerOf(object.metadata)?.uid ?? object.metadata.labels?.[OWNER_LABEL],
-    digest: manifestDigest(partOf(object, ourFields(object, type.manager) ?? NOTHING), type),
+    digest: isCreateOnly(object)
+      ? ''
+      : manifestDigest(partOf(object, ourFields(object, type.manager) ?? NOTHING), type),
     answered: answeredIn(object),
     isBeingDeleted: deletionTimestamp !== undefined,
     isElsewhere: controllerOf(object.metadata) === undefined,
     readiness: readinessOf(type, object),
     ...(type.group === '' && type.kind === 'Service' && { holds: heldBy(fieldsOf(object['spec'])) }),
+    ...(after.length > 0 && { after }),
+    ...(type.view && { kept: type.view({ ...object, apiVersion: apiVersionOf(type), kind: type.kind }) }),
   };
 }
 

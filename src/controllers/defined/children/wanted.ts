@@ -1,5 +1,5 @@
-import type { ChildManifest } from '../../../api/child.ts';
-import { apiVersionOf, type ResourceType } from '../../../contract/controller.ts';
+import type { ChildManifest, ChildOptions, WrappedChild } from '../../../api/child.ts';
+import { apiVersionOf, typeNameOf, type ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
 import { controllerOf, MANAGED_BY, MANAGED_BY_LABEL } from '../../kinds.ts';
 import { fieldsOf } from '../../fields.ts';
@@ -10,13 +10,17 @@ import { ourFields } from './owned-fields.ts';
 export const OWNER_LABEL = 'durable-operator.dev/owner-uid';
 /** On one that cannot have an owner reference: `<controller>/<namespace>/<name>` of the resource. */
 const OWNER_ANNOTATION = 'durable-operator.dev/owner';
+/** On one that is created after others: the keys of these. The deletion of its resource follows it, whatever the controller says by then. */
+const AFTER_ANNOTATION = 'durable-operator.dev/after';
+/** On one that is not changed: nobody makes a digest of it, for it may hold what was generated. */
+const CREATE_ONLY_ANNOTATION = 'durable-operator.dev/create-only';
 
 /** A type of `owns`, as far as declared objects are concerned. */
 export interface DeclaredType extends ResourceType {
   /** The operator: the field manager of what it writes, and the value of the label managed-by. Default: ours. */
   readonly manager?: string;
-  readonly once?: true;
-  readonly replace?: true;
+  /** What `current` has of its objects. */
+  readonly view?: (object: KubernetesObject) => unknown;
   /** It was declared by an earlier version: all that is left is deleted. */
   readonly retired?: true;
 }
@@ -34,11 +38,17 @@ export interface Wanted extends ChildRef {
   readonly digest: string;
   /** It cannot have an owner reference: the garbage collector does not delete it with the resource. */
   readonly isElsewhere: boolean;
+  readonly createOnly?: true;
+  /** The objects that have to be ready before it is created. */
+  readonly after?: readonly ChildRef[];
+  readonly ready?: ChildOptions['ready'];
+  readonly recreate?: ChildOptions['recreate'];
 }
 
 /** A declared object with what is sent. */
 export interface WantedObject extends Wanted {
   readonly object: KubernetesObject;
+  readonly generate?: ChildOptions['generate'];
 }
 
 /** Whose objects they are. */
@@ -54,54 +64,119 @@ export interface ChildOwner {
  * @throws Error where it cannot be created: a mistake of the controller
  */
 export function wantedOf(
-  manifests: readonly ChildManifest[],
+  declared: readonly (ChildManifest | WrappedChild)[],
   owner: ChildOwner,
   types: readonly DeclaredType[],
 ): readonly WantedObject[] {
-  const wanted = manifests.map((manifest) => wantedObject(manifest, owner, types));
+  const wanted = declared.map((each) => wantedObject(each, owner, types));
   const twice = wanted.find((one, place) => wanted.findIndex((each) => isSame(each, one)) !== place);
   if (twice !== undefined) throw new Error(`children declares ${inWords(twice)} twice`);
+  for (const each of wanted) checkOrder(each, wanted, []);
   return wanted;
 }
 
+/** @throws Error where it would never be created */
+function checkOrder(one: Wanted, wanted: readonly Wanted[], before: readonly Wanted[]): void {
+  if (before.includes(one))
+    throw new Error(`children declares a cycle: ${[...before, one].map(inWords).join(' after ')}`);
+  for (const each of one.after ?? []) {
+    const its = wanted.find((other) => isSame(other, each));
+    if (its === undefined)
+      throw new Error(`children declares ${inWords(one)} after ${inWords(each)}, which it does not declare`);
+    checkOrder(its, wanted, [...before, one]);
+  }
+}
+
+function isWrapped(declared: ChildManifest | WrappedChild): declared is WrappedChild {
+  return !('apiVersion' in declared) && 'manifest' in declared;
+}
+
 function wantedObject(
-  manifest: ChildManifest,
+  declared: ChildManifest | WrappedChild,
   owner: ChildOwner,
   types: readonly DeclaredType[],
 ): WantedObject {
-  const { apiVersion, kind, metadata } = manifest;
+  const wrapped: WrappedChild = isWrapped(declared) ? declared : { manifest: declared };
+  const { createOnly, generate, ready, recreate } = wrapped;
+  const after = wrapped.after?.map((each) => placeOf(isWrapped(each) ? each.manifest : each, owner, types));
+  const place = placeOf(wrapped.manifest, owner, types);
+  const isElsewhere = owner.type.namespaced && place.namespace !== owner.metadata.namespace;
+  const object = objectAt(place, wrapped.manifest, {
+    ...{ owner, isElsewhere },
+    marks: {
+      ...(createOnly && { [CREATE_ONLY_ANNOTATION]: 'true' }),
+      ...(after && { [AFTER_ANNOTATION]: after.map(afterKey).join(',') }),
+    },
+  });
+  const digest = manifestDigest(object, place.type);
+  return {
+    ...{ ...place, digest, isElsewhere, object },
+    ...(createOnly && { createOnly }),
+    ...(generate && { generate }),
+    ...(ready && { ready }),
+    ...(recreate && { recreate }),
+    ...(after && { after }),
+  };
+}
+
+/** @throws Error where no object can be there */
+function placeOf(
+  { apiVersion, kind, metadata }: ChildManifest,
+  owner: ChildOwner,
+  types: readonly DeclaredType[],
+): ChildRef {
   const type = types.find(
     (each) => each.kind === kind && apiVersionOf(each) === apiVersion && each.retired !== true,
   );
   if (type === undefined)
-    throw new Error(`children declares ${apiVersion} ${kind}, which owns does not list without a view`);
+    throw new Error(`children declares ${apiVersion} ${kind}, which owns does not list`);
   const namespace = type.namespaced ? (metadata.namespace ?? owner.metadata.namespace) : undefined;
   if (type.namespaced && namespace === undefined)
     throw new Error(`children declares ${kind} ${metadata.name} without a namespace`);
-  const isElsewhere = owner.type.namespaced && namespace !== owner.metadata.namespace;
-  const object = withData({
+  return { type, namespace, name: metadata.name };
+}
+
+interface Marking {
+  readonly owner: ChildOwner;
+  readonly isElsewhere: boolean;
+  /** Annotations. */
+  readonly marks: Readonly<Record<string, string>>;
+}
+
+function objectAt(
+  { type: { manager = MANAGED_BY }, namespace }: ChildRef,
+  manifest: ChildManifest,
+  { owner, isElsewhere, marks: before }: Marking,
+): KubernetesObject {
+  const { metadata } = manifest;
+  const { labels, annotations } = metadata;
+  const { namespace: home = '', name, uid } = owner.metadata;
+  const place = { [OWNER_ANNOTATION]: `${owner.controller}/${home}/${name}` };
+  const marks = { ...before, ...(isElsewhere && place) };
+  return withData({
     ...manifest,
     metadata: {
       ...metadata,
       ...(namespace && { namespace }),
-      ...marksOf(metadata, { ...owner, ...(type.manager && { manager: type.manager }) }, isElsewhere),
+      labels: { ...labels, [MANAGED_BY_LABEL]: manager, [OWNER_LABEL]: uid },
+      ...(Object.keys(marks).length > 0 && { annotations: { ...annotations, ...marks } }),
+      ...(!isElsewhere && { ownerReferences: [ownerReferenceTo(owner)] }),
     },
   } as unknown as KubernetesObject);
-  return { type, namespace, name: metadata.name, digest: manifestDigest(object, type), isElsewhere, object };
 }
 
-/** What says whose an object is. */
-function marksOf(
-  { labels, annotations }: ChildManifest['metadata'],
-  owner: ChildOwner & Pick<DeclaredType, 'manager'>,
-  isElsewhere: boolean,
-): Partial<ObjectMeta> {
-  const { manager = MANAGED_BY } = owner;
-  const { namespace = '', name, uid } = owner.metadata;
-  const ours = { [MANAGED_BY_LABEL]: manager, [OWNER_LABEL]: uid };
-  if (!isElsewhere) return { labels: { ...labels, ...ours }, ownerReferences: [ownerReferenceTo(owner)] };
-  const place = { [OWNER_ANNOTATION]: `${owner.controller}/${namespace}/${name}` };
-  return { labels: { ...labels, ...ours }, annotations: { ...annotations, ...place } };
+/** Where {@link AFTER_ANNOTATION} names an object. */
+export function afterKey({ type, namespace, name }: ChildRef): string {
+  return [typeNameOf(type), ...(namespace === undefined ? [] : [namespace]), name].join('/');
+}
+
+/** Which objects it was created after, by their {@link afterKey}. */
+export function afterIn({ metadata }: KubernetesObject): readonly string[] {
+  return (metadata.annotations?.[AFTER_ANNOTATION] ?? '').split(',').filter((key) => key !== '');
+}
+
+export function isCreateOnly({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[CREATE_ONLY_ANNOTATION] !== undefined;
 }
 
 function ownerReferenceTo({ type, metadata: { name, uid } }: ChildOwner): OwnerReference {
@@ -110,7 +185,7 @@ function ownerReferenceTo({ type, metadata: { name, uid } }: ChildOwner): OwnerR
 }
 
 /** Of a Secret, the server keeps `data` alone. It refuses anything but text. */
-function withData(object: KubernetesObject): KubernetesObject {
+export function withData(object: KubernetesObject): KubernetesObject {
   const { stringData, ...rest } = object;
   if (object.kind !== 'Secret' || stringData === undefined) return object;
   const encoded: Record<string, string> = {};
@@ -151,18 +226,18 @@ export function isOwnedBy({ metadata }: KubernetesObject, owner: ChildOwner): bo
 }
 
 /**
- * Whether an object has lost its owner reference, and everything else says that it is the resource's. One of `once` does not get it back:
+ * Whether an object has lost its owner reference, and everything else says that it is the resource's. One that is not changed does not get it back:
  * an apply would change more.
  */
 export function hasLostOwner(
   object: KubernetesObject,
-  { type, isElsewhere }: Wanted,
+  { type, isElsewhere, createOnly }: Wanted,
   owner: ChildOwner,
 ): boolean {
   const { metadata } = object;
   return (
     !isElsewhere &&
-    type.once !== true &&
+    createOnly !== true &&
     controllerOf(metadata) === undefined &&
     metadata.labels?.[OWNER_LABEL] === owner.metadata.uid &&
     ourFields(object, type.manager) !== undefined
