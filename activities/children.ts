@@ -21,6 +21,8 @@ import {
   type ChildView,
 } from '../src/controllers/defined/children/view.ts';
 import {
+  adoptedMetadata,
+  controllerIn,
   inWords,
   hasLostOwner,
   isOwnedBy,
@@ -34,7 +36,7 @@ import {
 } from '../src/controllers/defined/children/wanted.ts';
 import { ControllerError } from '../src/controllers/defined/failing.ts';
 import { fieldsOf, isFields } from '../src/controllers/fields.ts';
-import { controllerOf, MANAGED_BY, PODS } from '../src/controllers/kinds.ts';
+import { MANAGED_BY, PODS } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, found, isOf } from '../src/kubernetes/errors.ts';
@@ -64,7 +66,7 @@ interface Written {
   readonly child: ChildRef;
   /** Undefined: it is gone, or was never ours. */
   readonly now?: ChildView;
-  readonly done?: ChildStep['verb'];
+  readonly done?: ChildStep['verb'] | 'adopt';
   readonly blocked?: Blocked;
   readonly refused?: RefusedChild;
   readonly changed?: string | undefined;
@@ -77,9 +79,9 @@ const TIME_MS = 2_000;
 const FEW_WRITES = 10;
 const TIME_FOR_FEW_MS = 500;
 const PROPAGATION = { foreground: 'Foreground', background: 'Background', orphan: 'Orphan' } as const;
-const DONE = { create: 'created', apply: 'applied', delete: 'deleted' } as const;
-const EVENT_REASON = { create: 'Created', apply: 'Applied', delete: 'Deleted' } as const;
-const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete' } as const;
+const DONE = { create: 'created', apply: 'applied', delete: 'deleted', adopt: 'adopted' } as const;
+const EVENT_REASON = { create: 'Created', apply: 'Applied', delete: 'Deleted', adopt: 'Adopted' } as const;
+const EVENT_ACTION = { create: 'Create', apply: 'Apply', delete: 'Delete', adopt: 'Adopt' } as const;
 
 /** The API calls about the declared objects of one resource. Each throws ApiError. */
 export class ChildrenClient {
@@ -95,9 +97,21 @@ export class ChildrenClient {
   }
 
   /** All that the resource has declared. @param isSpread some of them may be in other namespaces */
-  async list(types: readonly DeclaredType[], isSpread: boolean): Promise<readonly ChildView[]> {
-    const lists = await Promise.all(types.map((type) => this.#listOf(type, isSpread)));
-    return lists.flat();
+  async list(
+    types: readonly DeclaredType[],
+    isSpread: boolean,
+  ): Promise<Required<Pick<ChildrenSeen, 'there' | 'missing'>>> {
+    const missing: DeclaredType[] = [];
+    const lists = await Promise.all(
+      types.map((type) =>
+        this.#listOf(type, isSpread).catch((error: unknown) => {
+          if (!type.optional || !isOf(error, 'api-missing')) throw error;
+          missing.push(type);
+          return [];
+        }),
+      ),
+    );
+    return { there: lists.flat(), missing };
   }
 
   async #listOf(type: DeclaredType, isSpread: boolean): Promise<readonly ChildView[]> {
@@ -204,10 +218,21 @@ export class ChildrenClient {
     if (object === undefined) return { child: wanted };
     if (isOwnedBy(object, this.#owner) || hasLostOwner(object, wanted, this.#owner))
       return { child: wanted, now: childView(wanted.type, object) };
-    const controller = controllerOf(object.metadata);
-    const whose = controller === undefined ? 'nobody of ours' : `${controller.kind} ${controller.name}`;
-    const because = `belongs to ${whose}`;
+    const controller = controllerIn(object, this.#owner);
+    const { adopt = false } = wanted;
+    const isLeaving = object.metadata.deletionTimestamp !== undefined;
+    if (controller === undefined && !isLeaving && (adopt === true || (adopt && adopt(object))))
+      return this.#adopt(object, wanted);
+    const because = `belongs to ${controller ?? 'nobody of ours'}`;
     return { child: wanted, blocked: { by: 'stranger', child: wanted, because } };
+  }
+
+  /** It is changed afterwards, where it is to be. */
+  async #adopt(object: KubernetesObject, wanted: WantedObject): Promise<Written> {
+    const { uid, resourceVersion } = object.metadata;
+    const metadata = { ...adoptedMetadata(object, wanted, this.#owner), uid, resourceVersion };
+    const adopted = await kubeOf(this.#client).patch(wanted, { metadata }, { timeoutMs: REQUEST_TIMEOUT_MS });
+    return { child: wanted, now: childView(wanted.type, adopted), done: 'adopt' };
   }
 
   /** What was written counts even though something failed in the end: the next step meets the failure again, if it lasts. */

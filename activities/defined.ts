@@ -10,7 +10,7 @@ import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/note.ts';
-import type { ChildStep } from '../src/controllers/defined/children/decide.ts';
+import type { ChildrenSeen, ChildStep } from '../src/controllers/defined/children/decide.ts';
 import { nextOfChildren } from '../src/controllers/defined/children/done.ts';
 import { readsPods, type PodsFound } from '../src/controllers/defined/children/hanging.ts';
 import type { ChildView } from '../src/controllers/defined/children/view.ts';
@@ -19,6 +19,7 @@ import {
   declaredBy,
   declaredTypes,
   ownerOf,
+  withoutMissing,
 } from '../src/controllers/defined/children/declared.ts';
 import {
   isAuthorsStep,
@@ -124,7 +125,7 @@ export function definedReconciler(
       const declared = await readChildren(
         resource,
         references,
-        there?.filter(({ ownerUid }) => ownerUid === ref.uid),
+        there && { ...shownTypes(shown), there: there.filter(({ ownerUid }) => ownerUid === ref.uid) },
       );
       const pods = await readPods({ ...view, resource }, declared);
       const live = { ...(declared && { declared }), ...(pods && { pods }), ...asked };
@@ -180,7 +181,14 @@ export function definedReconciler(
 
   async function readAllOwned(ref: ResourceRef): Promise<readonly OwnedView[]> {
     const types = ownedTypes(definition);
-    const views = await Promise.all(types.map((owned) => readOwned(client, owned, { type, ref })));
+    const views = await Promise.all(
+      types.map((owned) =>
+        readOwned(client, owned, { type, ref }).catch((error: unknown) => {
+          if (!owned.optional || !isOf(error, 'api-missing')) throw error;
+          return [];
+        }),
+      ),
+    );
     return belongingTo(ref.uid, views.flat());
   }
 
@@ -188,7 +196,7 @@ export function definedReconciler(
   async function readChildren(
     resource: LiveResource,
     referred: readonly ReferencedObject[] = [],
-    watched?: readonly ChildView[],
+    watched?: ListedChildren,
   ): Promise<LiveReads['declared']> {
     const { isBeingDeleted } = resource;
     const declare = (there: readonly ChildView[]) =>
@@ -196,17 +204,17 @@ export function definedReconciler(
         ? isDeclaring(definition) && { wanted: [] }
         : declaredBy(definition, resource, { references: referred, there });
     const known = isBeingDeleted ? undefined : watched;
-    const declared = declare(known ?? []);
+    const declared = declare(known?.there ?? []);
     if (!declared) return undefined;
     const isByCurrent = 'isByCurrent' in declared && declared.isByCurrent;
     if ('outcome' in declared && (known !== undefined || !isByCurrent)) return declared;
-    const there = known ?? (await listChildren(resource));
-    const anew = known === undefined && isByCurrent ? declare(there) : declared;
+    const listed = known ?? (await listChildren(resource));
+    const anew = known === undefined && isByCurrent ? declare(listed.there) : declared;
     if (!anew) return undefined;
-    return 'wanted' in anew ? { ...anew, there } : anew;
+    return 'wanted' in anew ? { ...withoutMissing(anew, listed.missing), ...listed } : anew;
   }
 
-  function listChildren(resource: LiveResource): Promise<readonly ChildView[]> {
+  function listChildren(resource: LiveResource): Promise<ListedChildren> {
     const children = new ChildrenClient(client, ownerOf(definition, resource));
     return children.list(declaredTypes(definition), definition.finalizer !== undefined);
   }
@@ -256,7 +264,9 @@ export function definedReconciler(
     if (!children.isByCurrent || resource.isBeingDeleted) return children;
     const { there } = children;
     const anew = declaredBy(definition, resource, { references: referred?.objects ?? [], there });
-    return anew === undefined || 'outcome' in anew ? anew : { ...children, ...anew };
+    return anew === undefined || 'outcome' in anew
+      ? anew
+      : { ...children, ...withoutMissing(anew, children.missing) };
   }
 
   async function write(
@@ -306,7 +316,9 @@ export function definedReconciler(
     const there = 'there' in before ? before.there : [];
     const anew = declaredBy(definition, resource, { references: referred?.objects ?? [], there });
     if (anew === undefined || 'outcome' in anew) return { declared: anew };
-    return 'outcome' in before ? undefined : { declared: { ...before, ...anew } };
+    return 'outcome' in before
+      ? undefined
+      : { declared: { ...before, ...withoutMissing(anew, before.missing) } };
   }
 
   async function run(
@@ -393,6 +405,15 @@ export function definedReconciler(
     if (!(error instanceof ApiError)) throw error;
     return causeOfError(error, { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace });
   }
+}
+
+/** What there is of declared objects, and the optional types whose API is missing. */
+type ListedChildren = Pick<ChildrenSeen, 'there' | 'missing'>;
+
+function shownTypes(shown: DefinedObservation | undefined): Pick<ChildrenSeen, 'missing'> {
+  return shown === undefined || shown === 'gone' || shown.missing === undefined
+    ? {}
+    : { missing: shown.missing };
 }
 
 interface WritingChildren {

@@ -38,6 +38,13 @@ export interface ChildOptions {
    * with it (`background`), or stays for the new one (`orphan`). Default: the resource stalls.
    */
   readonly recreate?: 'foreground' | 'background' | 'orphan';
+  /**
+   * An object that has the name already is taken over, unless something else controls it: its labels and owner reference become those of
+   * the resource, and then it is changed, unless `createOnly`. Outside of the namespace of the resource, a function says of the
+   * live object whether it may be. What an earlier resource of the same kind and name has left, such as in a restored backup, may
+   * be taken over, too. Default: the resource stalls with `NameTaken`.
+   */
+  readonly adopt?: true | ((object: KubernetesObject) => boolean);
 }
 
 /** A manifest with its options. Made by {@link child} alone. */

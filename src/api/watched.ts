@@ -43,6 +43,12 @@ export interface OwnedType<View> extends WatchedType {
    * reference whose `controller` is true. Those of a namespaced resource are in its namespace, unless `nameFor` says where.
    */
   readonly ownerOf?: string | ((object: KubernetesObject) => NamespacedName | undefined);
+  /**
+   * Its API may be missing, such as that of a CRD that nobody has installed. Then there are no such objects, and none is created; one that is
+   * declared `after` such an object does not wait for it. They are created when the API comes, without a restart. Default: the controller
+   * waits for the API.
+   */
+  readonly optional?: true;
   /** The one object that a resource can have, so that it is read by name. Default: those with the label of `ownerOf` are listed, else all in the namespace. */
   readonly nameFor?: (resource: NamespacedName) => NamespacedName;
 }

@@ -57,6 +57,8 @@ export interface Watched<View> {
   readonly fieldSelector?: string;
   /** Only objects with these labels; one that loses them counts as gone. */
   readonly labelSelector?: string;
+  /** Its API may be missing. Then there are no such objects, and that is no problem. */
+  readonly isOptional?: true;
   /** Parses an object; undefined where it is of no interest. */
   view(object: KubernetesObject): View | undefined;
 }
@@ -106,6 +108,8 @@ export interface ReferredState {
 /** Which resource it is, and what it refers to; undefined where nobody knows. */
 export interface Identified extends Identity {
   readonly referred?: ReferredState | undefined;
+  /** The optional types whose API is missing. Default: none. */
+  readonly missing?: readonly ResourceType[];
 }
 
 /** What a controller may have left in a cluster. */

@@ -27,6 +27,8 @@ export class NamedObject {
   readonly synced: Promise<void>;
   /** What is read by name is of Kubernetes itself. */
   readonly isApiMissing = false;
+  readonly isMissing = false;
+  readonly answered: Promise<void>;
   /** It has no pages. */
   readonly isComplete = true;
   readonly #options: NamedObjectOptions;
@@ -44,6 +46,7 @@ export class NamedObject {
     this.#options = options;
     this.#everyMs = options.everyMs ?? EVERY_MS;
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
+    this.answered = this.synced;
   }
 
   /** Only before it starts. @returns the object, under its key, if it exists */

@@ -48,11 +48,14 @@ const WATCH_AGAIN_MS = 1_000;
 export class Reflector {
   /** Resolves after the first whole list; never where the reflector is stopped before. */
   readonly synced: Promise<void>;
+  /** Resolves once that is so, or the server has said that there is no such API. */
+  readonly answered: Promise<void>;
   readonly #options: ReflectorOptions;
   readonly #audiences: Told[] = [];
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   #markSynced: () => void = () => undefined;
+  #markAnswered: () => void = () => undefined;
   #hasSynced = false;
   #running: Promise<void> | undefined;
   #isWatching = false;
@@ -73,6 +76,8 @@ export class Reflector {
     this.#hearing = new Hearing(options.hearing);
     this.#backoff = new Backoff({ ...(options.backoff ?? BACKOFF), random: this.#random });
     this.synced = new Promise((resolve) => (this.#markSynced = resolve));
+    const missing = new Promise<void>((resolve) => (this.#markAnswered = resolve));
+    this.answered = Promise.race([this.synced, missing]);
   }
 
   /** Only before it starts. @returns what is kept of the objects that exist */
@@ -117,6 +122,11 @@ export class Reflector {
    */
   get isApiMissing(): boolean {
     return this.#isApiMissing && !this.#hasSynced;
+  }
+
+  /** Whether the server says that there is no such API, for the first time or again. */
+  get isMissing(): boolean {
+    return this.#isApiMissing;
   }
 
   /** Since the last event, bookmark or list; where watches keep changes back, since the last event or bookmark. */
@@ -167,6 +177,7 @@ export class Reflector {
     else this.#noteProblem(error);
     if (mustListAgain(error)) this.#beginAnew();
     this.#isApiMissing = error instanceof ApiError && error.classification === 'api-missing';
+    if (this.#isApiMissing) this.#markAnswered();
     await this.#pause(this.#pauseAfter(error));
   }
 

@@ -109,6 +109,15 @@ export class Resources {
 
   start(): void {
     for (const reflector of this.#reflectors) reflector.start();
+    for (const { watch, isOptional } of this.#watches) if (isOptional) void this.#evaluateOnArrival(watch);
+  }
+
+  /** An API that was missing at first: what is declared of it can be created now. */
+  async #evaluateOnArrival(watch: Joined['watch']): Promise<void> {
+    await watch.answered;
+    if (!watch.isMissing) return;
+    await watch.synced;
+    for (const key of this.#primaries.keys()) this.#evaluateSoon(key);
   }
 
   async stop(): Promise<void> {
@@ -119,11 +128,13 @@ export class Resources {
 
   /** Resolves when every list is complete: a decision is worth something only from then on. */
   async synced(): Promise<void> {
-    await Promise.all(this.#reflectors.map((reflector) => reflector.synced));
+    await Promise.all(
+      this.#watches.map(({ watch, isOptional }) => (isOptional ? watch.answered : watch.synced)),
+    );
   }
 
   hasSynced(): boolean {
-    return this.#reflectors.every((reflector) => reflector.hasSynced());
+    return this.#watches.every((joined) => joined.watch.hasSynced() || isAbsent(joined));
   }
 
   /** Whether a list is still to come, of a type whose CRD is there. */
@@ -133,9 +144,10 @@ export class Resources {
 
   /** What keeps the watches from working, one sentence each; that a CRD was never there is no problem. */
   get problems(): string[] {
-    return this.#reflectors.flatMap(({ problem, isApiMissing }) =>
-      problem === undefined || isApiMissing ? [] : [problem],
-    );
+    return this.#watches.flatMap((joined) => {
+      const { problem, isApiMissing } = joined.watch;
+      return problem === undefined || isApiMissing || isAbsent(joined) ? [] : [problem];
+    });
   }
 
   /** How the watches are, for whoever observes. */
@@ -183,7 +195,7 @@ export class Resources {
 
   /** What `decide` is asked of the resource now; undefined where it is gone, or until all pages of a list are here. */
   observation(ref: ResourceRef): unknown {
-    if (!this.#reflectors.every(({ isComplete }) => isComplete)) return undefined;
+    if (!this.#watches.every((joined) => joined.watch.isComplete || isAbsent(joined))) return undefined;
     const primary = this.#primaries.get(this.#keyOf(ref));
     return primary?.uid === ref.uid ? this.#observation(primary) : undefined;
   }
@@ -335,7 +347,12 @@ export class Resources {
 
   #observation(primary: PrimaryProjection): unknown {
     const { key, view } = primary;
-    const identity = { ...identityFor(this.controller, primary), referred: this.#references.stateFor(key) };
+    const missing = this.#watches.filter(isAbsent).map(({ type }) => type);
+    const identity = {
+      ...identityFor(this.controller, primary),
+      referred: this.#references.stateFor(key),
+      ...(missing.length > 0 && { missing }),
+    };
     return this.controller.observation(view, this.#children.viewsOf(key), identity);
   }
 
@@ -357,4 +374,8 @@ export class Resources {
   #keyOf({ namespace, name }: Omit<ResourceRef, 'uid'>): string {
     return this.controller.primary.type.namespaced ? `${namespace}/${name}` : name;
   }
+}
+
+function isAbsent({ watch, isOptional }: Joined): boolean {
+  return isOptional && watch.isMissing;
 }

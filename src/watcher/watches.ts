@@ -19,6 +19,8 @@ export interface Joined<P = unknown> {
   readonly type: ResourceType;
   readonly watch: Reflector | NamedObject;
   readonly items: ReadonlyMap<string, P>;
+  /** That its API is missing is no problem. */
+  readonly isOptional: boolean;
 }
 
 interface Shown {
@@ -44,7 +46,7 @@ export class Watches {
     const options = { client, log, path, metadataOnly, fieldSelector, labelSelector };
     const watch = this.#watches.get(key) ?? (isOfOne ? new NamedObject(options) : new Reflector(options));
     this.#watches.set(key, watch);
-    return { type, watch, items: watch.join(audience) };
+    return { type, watch, items: watch.join(audience), isOptional: watched.isOptional === true };
   }
 
   /** What each watch shows of the object at a path. */

@@ -8,6 +8,7 @@ import {
   HORIZONTAL_POD_AUTOSCALERS,
   INGRESSES,
   PERSISTENT_VOLUME_CLAIMS,
+  PODS,
   POD_DISRUPTION_BUDGETS,
   SECRETS,
   SERVICES,
@@ -38,6 +39,7 @@ const { cluster } = setUpStage();
 // It comes after kube-controller-manager in the list of managed fields, and so moves when that writes.
 const MANAGER = 'website-operator';
 const OWNED: readonly Omit<DeclaredType, 'manager'>[] = [
+  STATEFUL_SETS,
   CONFIG_MAPS,
   DEPLOYMENTS,
   PERSISTENT_VOLUME_CLAIMS,
@@ -81,7 +83,7 @@ async function converge(
 }> {
   const children = new ChildrenClient(cluster.client, owner);
   const wanted = wantedOf(manifests, owner, types);
-  const observe = async () => ({ wanted, there: await children.list(types, false) });
+  const observe = async () => ({ wanted, ...(await children.list(types, false)) });
   let seen: LiveChildren = await observe();
   const steps: string[] = [];
   while (steps.length < STEPS_MAX) {
@@ -280,6 +282,55 @@ describe('declared objects on a real API server', () => {
     await cluster.patch({ type: SERVICES, namespace, name }, { metadata });
     const { rest } = await converge(owner, [service(name)]);
     expect(rest).toMatchObject({ do: 'stalled', reason: 'NameTaken' });
+  });
+
+  it('are adopted where that is asked for, unless another controller has them', async () => {
+    const owner = await anOwner();
+    const name = uniqueName();
+    await cluster.create(SERVICES, {
+      ...service(name),
+      metadata: { name, namespace, labels: { [OWNER_LABEL]: 'older', team: 'a' } },
+    });
+    const adopted = child(service(name), { adopt: true });
+    const { steps } = await converge(owner, [adopted]);
+    expect(steps).toEqual(['createService', 'applyService']);
+    const { metadata } = (await cluster.get({ type: SERVICES, namespace, name })) ?? {};
+    expect(metadata).toMatchObject({ labels: { team: 'a' }, ownerReferences: [{ uid: owner.metadata.uid }] });
+    expect((await converge(owner, [adopted])).steps).toEqual([]);
+    expect((await converge(await anOwner(), [adopted])).rest).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  it.each([
+    ['orphan', 'stays, and is taken over'],
+    ['foreground', 'is gone before'],
+    ['background', 'goes after'],
+  ] as const)('are created anew by %s, and their Pod %s', async (recreate, what) => {
+    const owner = await anOwner();
+    const name = uniqueName();
+    const set = (serviceName: string): ChildManifest => ({
+      ...deployment(name),
+      kind: 'StatefulSet',
+      spec: { ...fieldsOf(deployment(name)['spec']), replicas: 1, serviceName },
+    });
+    await converge(owner, [set('one')]);
+    const podAt = { type: PODS, namespace, name: `${name}-0` };
+    const setAt = { type: STATEFUL_SETS, namespace, name };
+    const before = await eventually(() => cluster.get(podAt), 30_000);
+    const changed = child(set('two'), { recreate });
+    const { steps } = await converge(owner, [changed]);
+    expect(steps).toContain('deleteStatefulSet');
+    const gone = async () => (await cluster.get(setAt)) === undefined;
+    if (recreate !== 'background') await eventually(gone, 30_000);
+    const left = await cluster.get(podAt);
+    if (recreate === 'foreground') expect(left?.metadata.uid).not.toBe(before.metadata.uid);
+    if (recreate === 'orphan') expect(left?.metadata.uid).toBe(before.metadata.uid);
+    await converge(owner, [changed]);
+    const anew = (await cluster.get(setAt))?.metadata.uid;
+    const pod = await eventually(async () => {
+      const now = await cluster.get(podAt);
+      return now?.metadata.ownerReferences?.some(({ uid }) => uid === anew) && now;
+    }, 30_000);
+    expect(pod.metadata.uid === before.metadata.uid).toBe(what.includes('taken over'));
   });
 
   it('are not taken from whoever has copied the label', async () => {

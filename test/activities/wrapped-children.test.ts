@@ -314,3 +314,123 @@ describe('what there is of a declared object', () => {
     expect(world.condition('Ready')).toMatchObject({ reason: 'TooLate' });
   });
 });
+
+describe('a child that may be adopted', () => {
+  const CONFIG = objectKey(CONFIG_MAPS, 'config');
+  const OWNER = { apiVersion: 'example.com/v1', kind: 'Website', controller: true } as const;
+  const wanted = { ...config, data: { a: 'ours' } };
+  const adopting = (options: ChildOptions = { adopt: true }) => declaring(() => [child(wanted, options)]);
+
+  it.each([
+    ['nobody controls', {}],
+    [
+      'an earlier resource of the name has left, as in a restored backup',
+      {
+        labels: { 'durable-operator.dev/owner-uid': 'uid-before' },
+        ownerReferences: [{ ...OWNER, name: 'front', uid: 'uid-before' }],
+      },
+    ],
+  ])('is taken over if %s', async (_, metadata) => {
+    const world = aWorld(adopting());
+    world.put(CONFIG_MAPS, { metadata: { name: 'config', ...metadata }, data: { a: 'theirs' } });
+    expect(await world.run()).toEqual(['createConfigMap', 'applyConfigMap', 'updateStatus']);
+    const adopted = world.cluster.get(CONFIG);
+    expect(adopted?.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(['uid-of-front']);
+    expect(adopted).toMatchObject({ data: { a: 'ours' } });
+    expect(world.watched().decision.do).toBe('converged');
+    expect(await world.run({ isElsewhere: true })).toEqual([]);
+  });
+
+  it.each([
+    ['something else controls it', { ownerReferences: [{ ...OWNER, name: 'other', uid: 'uid-of-other' }] }],
+    ['it is being deleted', { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['a/b'] }],
+  ])('is not taken over where %s', async (_, metadata) => {
+    const world = aWorld(adopting());
+    world.put(CONFIG_MAPS, { metadata: { name: 'config', ...metadata }, data: { a: 'theirs' } });
+    await world.run();
+    expect(world.condition('Ready')).toMatchObject({ reason: 'NameTaken' });
+    expect(world.cluster.get(CONFIG)).toMatchObject({ data: { a: 'theirs' } });
+  });
+
+  it('is left as it is, once it is ours, where it is only created', async () => {
+    const world = aWorld(adopting({ adopt: true, createOnly: true }));
+    const ownerReferences = [
+      { apiVersion: 'v1', kind: 'Node', name: 'a', uid: 'uid-of-a' },
+      { ...OWNER, name: 'front', uid: 'uid-before' },
+    ];
+    world.put(CONFIG_MAPS, { metadata: { name: 'config', ownerReferences }, data: { a: 'theirs' } });
+    expect(await world.run()).toEqual(['createConfigMap', 'updateStatus']);
+    expect(world.cluster.get(CONFIG)).toMatchObject({
+      metadata: { ownerReferences: [{ uid: 'uid-of-a' }, { uid: 'uid-of-front' }] },
+      data: { a: 'theirs' },
+    });
+    expect(world.watched().decision.do).toBe('converged');
+  });
+
+  it('is taken over in the version that was judged, or not at all', async () => {
+    const judgedBy = (object: KubernetesObject) => fieldsOf(object['data'])['a'] === 'theirs';
+    const world: AuthorWorld = new AuthorWorld(adopting({ adopt: judgedBy }), {
+      ...{ types: TYPES, spec: { image: 'one' } },
+      refuse: ({ method, body }, cluster) => {
+        if (method !== 'PATCH' || fieldsOf(fieldsOf(body)['metadata'])['ownerReferences'] === undefined)
+          return undefined;
+        if (fieldsOf(cluster.get(CONFIG)?.['data'])['a'] === 'theirs')
+          cluster.change(CONFIG, (object) => ({ ...object, data: { a: 'changed' } }));
+        return undefined;
+      },
+    });
+    world.put(CONFIG_MAPS, { metadata: { name: 'config' }, data: { a: 'theirs' } });
+    await world.run();
+    expect(world.cluster.get(CONFIG)).toMatchObject({ data: { a: 'changed' } });
+    expect(world.condition('Ready')).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  it('needs a function outside of the namespace of its resource', async () => {
+    const elsewhere = { ...config, metadata: { name: 'config', namespace: 'other' } };
+    const controller = declaring(() => [child(elsewhere, { adopt: true })], {
+      finalizer: 'example.com/website',
+    });
+    const world = aWorld(controller);
+    await world.run();
+    expect(world.condition('Ready')?.['message']).toContain('give a function that says which object');
+  });
+});
+
+describe('a type whose API may be missing', () => {
+  const optional = (more: object = {}) =>
+    declaring((site) => [db, child(app(site), { after: [db] })], {
+      owns: [DEPLOYMENTS, { ...STATEFUL_SETS, optional: true, ...more }],
+    });
+  const NO_API = statusAnswer(404, { reason: 'NotFound', details: {} });
+
+  function aWorldWithout(controller: AnyDefinition) {
+    const api = { isMissing: true };
+    const world = new AuthorWorld(controller, {
+      ...{ types: TYPES, spec: { image: 'one' } },
+      refuse: ({ path }) => (api.isMissing && path.includes('/statefulsets') ? NO_API : undefined),
+    });
+    return { api, world };
+  }
+
+  it('is ignored while it is, and nothing waits for its objects', async () => {
+    const { api, world } = aWorldWithout(optional());
+    expect(await world.run()).toEqual(['createDeployment', 'updateStatus']);
+    const missing = { missing: [STATEFUL_SETS] };
+    expect(world.watched(missing).decision.do).toBe('converged');
+    api.isMissing = false;
+    expect(world.watched().decision.do).toBe('createStatefulSet');
+    expect(await world.run()).toContain('createStatefulSet');
+    expect(world.watched(missing).decision.do).not.toBe('deleteStatefulSet');
+  });
+
+  it('may be one of which decide has views', async () => {
+    const viewed = { ...STATEFUL_SETS, optional: true, ownerOf: 'app', view: () => true } as const;
+    const { world } = aWorldWithout(declaring(() => [config], { owns: [CONFIG_MAPS, viewed] }));
+    expect(await world.run()).toEqual(['createConfigMap', 'updateStatus']);
+  });
+
+  it('is no mistake of a step that finds out', async () => {
+    const { world } = aWorldWithout(optional({ optional: undefined }));
+    expect(await world.run()).toEqual(['failed: api-missing']);
+  });
+});

@@ -13,7 +13,9 @@ import { mergePatch } from '../../src/ask/plan/rehearsal.ts';
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { fieldsOf } from '../../src/controllers/fields.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
+import { VERSION_OF_NONE } from '../../src/kubernetes/kube.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import { definedIn } from '../../src/program/defined.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
@@ -48,6 +50,9 @@ function aCluster(objects: Readonly<Record<string, KubernetesObject>>): Kubernet
     if (live === undefined && method === 'PATCH' && path.includes('/secrets/'))
       return mergePatch({ metadata: { uid: 'uid-of-new', resourceVersion: '1' } }, body);
     if (live === undefined) throw new ApiError('there is none', { classification: 'not-found', status: 404 });
+    const { resourceVersion } = fieldsOf(fieldsOf(body)['metadata']);
+    if (path.includes('/secrets/') && resourceVersion === VERSION_OF_NONE)
+      throw new ApiError('it is there', { classification: 'conflict', status: 409 });
     if (method === 'DELETE') return { kind: 'Status', metadata: {}, status: 'Success' };
     return method === 'PATCH' ? mergePatch(live, body) : live;
   };
@@ -74,7 +79,7 @@ const shop: KubernetesObject = {
   spec: {},
 };
 const aSecret = (namespace: string): KubernetesObject => ({
-  metadata: { name: 'copy', namespace, uid: `uid-in-${namespace}`, resourceVersion: '1' },
+  metadata: { name: 'copy', namespace, uid: `uid-in-${namespace}`, resourceVersion: '7' },
 });
 const inCluster = (...objects: readonly KubernetesObject[]) =>
   Object.fromEntries(objects.map((each) => [resourcePath(SECRETS, each.metadata), each]));
@@ -144,6 +149,22 @@ describe('a plan of declared objects', () => {
     expect(text).toContain('create secrets/password');
     expect(text).not.toContain('hunter2');
     expect(calls).toBe(0);
+  });
+});
+
+describe('a plan of an adoption', () => {
+  it('shows what becomes of the object', async () => {
+    const controller = defineController({
+      ...{ name: 'shop', for: Shop, owns: [SECRETS] },
+      children: () => [
+        child({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'copy' } }, { adopt: true }),
+      ],
+    });
+    const objects = { [AT]: { ...shop, metadata: { ...REF, ...meta } }, ...inCluster(aSecret('shop')) };
+    const named = namedResource(definedController(controller), REF.name, REF.namespace);
+    const text = textOfPlan(await plannerOf(controller, objects).of(REF.uid, named), plain);
+    expect(text).toContain('patch secrets/copy');
+    expect(text).toMatch(/\+ +durable-operator.dev\/owner-uid: uid-of-web/);
   });
 });
 

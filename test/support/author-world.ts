@@ -3,7 +3,7 @@ import type { AttemptContext, Reconciler } from '../../activities/reconciler.ts'
 import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
-import type { Controller } from '../../src/contract/controller.ts';
+import type { Controller, Identified } from '../../src/contract/controller.ts';
 import { isRest, type NextStep, type Refusal, type Step } from '../../src/contract/decision.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { referredObjects, stateOf } from '../../src/contract/references.ts';
@@ -143,9 +143,12 @@ export class AuthorWorld {
   }
 
   /** What a watcher that has just been started decides, and what would be news to an open run. */
-  watched(): { readonly decision: NextStep; readonly inputs: readonly string[] } {
+  watched(more: Pick<Identified, 'missing'> = {}): {
+    readonly decision: NextStep;
+    readonly inputs: readonly string[];
+  } {
     const controller: Controller = definedController(this.#definition);
-    const observation = this.observed();
+    const observation = this.observed(more);
     return {
       decision: controller.decide(observation, this.nowMs, { isLive: false, isNamespacePaused: false }),
       inputs: controller.inputs?.(observation) ?? [],
@@ -153,7 +156,7 @@ export class AuthorWorld {
   }
 
   /** What that watcher knows. */
-  observed(): DefinedObservation {
+  observed(more: Pick<Identified, 'missing'> = {}): DefinedObservation {
     const controller: Controller<unknown, unknown, DefinedObservation> = definedController(this.#definition);
     const primary = projectPrimary(controller.primary, this.resource);
     if (primary === undefined) throw new Error('the watcher does not see the resource');
@@ -176,7 +179,7 @@ export class AuthorWorld {
     return controller.observation(
       primary.view,
       children.map(({ view }) => view),
-      { ...identityFor(controller, primary), referred: referred && stateOf(referred) },
+      { ...identityFor(controller, primary), referred: referred && stateOf(referred), ...more },
     );
   }
 

@@ -151,6 +151,39 @@ describe('a 404 that is no Status', () => {
   });
 });
 
+describe('an optional type', () => {
+  const { primary, ...rest } = greedy('webs');
+  const child = {
+    ...{ type: { ...primary.type, plural: 'others' }, isOptional: true as const },
+    view: () => undefined,
+    ownerKey: () => undefined,
+  } as const;
+  const waiting: Controller<string, never, string> = {
+    ...{ ...rest, primary, children: [child] },
+    observation: (key, _, { missing = [] }) =>
+      [key, ...missing.map(({ plural }) => plural)].join(' without '),
+    decide: (seen) => {
+      evaluated.add(seen);
+      return seen.includes('without')
+        ? { do: 'converged', because: 'nothing is declared' }
+        : { do: 'take', because: 'it is there' };
+    },
+  };
+
+  it('holds nothing up while its API is missing, and what is declared of it is created once that comes', async () => {
+    watcher = aWatcher({ controllers: [waiting] });
+    webs.put('web');
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => evaluated.has('default/web without others'));
+    expect(watcher.problems).toEqual([]);
+    expect(runs.calls).toEqual([]);
+    const collection = new FakeCollection();
+    others = collection.handler;
+    expect(await eventually(() => runs.calls.length > 0 && runs.calls, 20_000)).toEqual(['start web']);
+  });
+});
+
 describe('a namespace that cannot be watched', () => {
   it('holds up no other, and is named', async () => {
     forbidden = 'secret';

@@ -46,7 +46,13 @@ import {
 } from './owned.ts';
 import { referencePermissions, referencesView, referredTypes, watchedReferences } from './references.ts';
 import { definedView, isViewed, liveResourceOf, type DefinedView } from './view.ts';
-import { childPermissions, childSummaries, declaresOf, watchedChildren } from './children/declared.ts';
+import {
+  childPermissions,
+  childSummaries,
+  declaresOf,
+  watchedChildren,
+  withoutMissing,
+} from './children/declared.ts';
 import type { ChildView } from './children/view.ts';
 import { isFailedForGood, isStalled, stepUnderWay } from './watched.ts';
 
@@ -81,18 +87,23 @@ export function definedController(its: AnyDefinition): DefinedController {
     },
     children: [...watchedChildren(definition), ...watchedOwned(definition)],
     references: watchedReferences(definition),
-    observation: (view, objects, { referred }) => {
+    observation: (view, objects, { referred, missing }) => {
       // One of the same name may have been there before.
       const there = objects
         .filter((each) => 'readiness' in each)
         .filter(({ ownerUid }) => ownerUid === view.uid);
+      const declared = view.declares?.(referred, there);
       return {
         ...{ view, there },
+        ...(missing && { missing }),
         owned: belongingTo(
           view.uid,
           objects.filter((each) => 'view' in each),
         ),
-        declared: view.declares?.(referred, there),
+        declared:
+          declared !== undefined && declared !== 'unknown' && 'wanted' in declared
+            ? withoutMissing(declared, missing)
+            : declared,
         ...(refers && { referred }),
       };
     },

@@ -166,7 +166,7 @@ function isKeptByNobody(definition: AnyDefinition, { finalizers }: DefinedView):
 /** Without `observe`, the watch shows all that is decided from. Undefined: something has to be read. */
 function readsIn(
   definition: AnyDefinition,
-  { live, view, declared, there = [], referred }: SeenResource,
+  { live, view, declared, there = [], referred, missing }: SeenResource,
 ): LiveReads | undefined {
   if (live !== undefined) return live;
   if (definition.observe !== undefined) return undefined;
@@ -175,7 +175,9 @@ function readsIn(
   // Not all of it is watched where the operator may only see some namespaces.
   const isReferredUnknown = referredTypes(definition).length > 0 && referred === undefined && !isInvalid;
   if (declared === 'unknown' || isReferredUnknown) return undefined;
-  return declared !== undefined && 'wanted' in declared ? { declared: { ...declared, there } } : { declared };
+  return declared !== undefined && 'wanted' in declared
+    ? { declared: { ...declared, there, ...(missing && { missing }) } }
+    : { declared };
 }
 
 /** One decision from all that it is made from. */

@@ -1,6 +1,6 @@
 import type { Decision } from '../../api/next.ts';
 import type { Cause } from '../../contract/cause.ts';
-import type { ReferredState } from '../../contract/controller.ts';
+import type { ReferredState, ResourceType } from '../../contract/controller.ts';
 import type { NextStep, Step, Wait } from '../../contract/decision.ts';
 import type { Condition } from '../condition.ts';
 import type { Fields } from '../fields.ts';
@@ -23,6 +23,8 @@ export interface SeenResource {
   readonly owned: readonly OwnedView[];
   /** What it declares, as far as the watcher knows. Undefined: its controller declares nothing. */
   readonly declared?: DeclaredView | undefined;
+  /** The optional types whose API is missing. Absent: none, as far as is known. */
+  readonly missing?: readonly ResourceType[];
   /** What it refers to. Undefined: its controller has no references, or nobody knows. */
   readonly referred?: ReferredState | undefined;
   /** Absent: nothing was read for this decision. */
@@ -52,10 +54,10 @@ export interface LiveReads {
 }
 
 /** Undefined: nobody knows, or no objects are declared. */
-export function childrenIn({ live, declared, there = [] }: SeenResource): ChildrenSeen | undefined {
+export function childrenIn({ live, declared, there = [], missing }: SeenResource): ChildrenSeen | undefined {
   if (live !== undefined) return live.declared && 'wanted' in live.declared ? live.declared : undefined;
   const isKnown = declared !== undefined && declared !== 'unknown' && 'wanted' in declared;
-  return isKnown ? { ...declared, there } : undefined;
+  return isKnown ? { ...declared, there, ...(missing && { missing }) } : undefined;
 }
 
 export type DefinedStep = LibraryStep | ChildStep | AuthorsStep;

@@ -25,6 +25,7 @@ export function watchedOwned(definition: AnyDefinition): readonly WatchedChild<O
   const type = definition.for as WatchedType;
   return ownedTypes(definition).map((owned) => ({
     ...watchOf(owned),
+    ...(owned.optional && { isOptional: true as const }),
     ownerKey: (object) => ownerKeyByType(type, owned, object),
     view: (object) => ownedView(owned, object),
   }));

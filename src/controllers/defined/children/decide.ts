@@ -1,5 +1,6 @@
 import type { ChildOptions } from '../../../api/child.ts';
 import type { Cause } from '../../../contract/cause.ts';
+import { typeNameOf, type ResourceType } from '../../../contract/controller.ts';
 import {
   converged,
   stalled,
@@ -20,6 +21,8 @@ export interface ChildrenSeen {
   readonly there: readonly ChildView[];
   /** Jobs that were complete, and are gone: they are not made again. */
   readonly done?: readonly ChildRef[];
+  /** Optional types whose API is missing. */
+  readonly missing?: readonly ResourceType[];
   /** What is declared depends on what there is. */
   readonly isByCurrent?: true;
   /** What kept a step from its end just now: only the step that follows knows. */
@@ -91,8 +94,12 @@ export function decideChildren(seen: ChildrenSeen): ChildStep | ChildrenNotReady
   const [refusedCreates, creates] = byRefusal(seen, 'create', missing);
   const [refusedApplies, applies] = byRefusal(seen, 'apply', other);
   const stuck = [...refusedCreates, ...refusedApplies];
+  const missingTypes = seen.missing?.map(typeNameOf) ?? [];
   const surplus = there.filter(
-    (child) => !child.isBeingDeleted && !wanted.some((each) => isSame(each, child)),
+    (child) =>
+      !child.isBeingDeleted &&
+      !wanted.some((each) => isSame(each, child)) &&
+      !missingTypes.includes(typeNameOf(child.type)),
   );
   const isOver = stuck.length === 0 && waiting.length === 0 && (seen.blocked ?? []).length === 0;
   const [refusedDeletes, deletes] = byRefusal(

@@ -4,9 +4,11 @@ import type { Decision } from '../../../api/next.ts';
 import type { WatchedType } from '../../../api/watched.ts';
 import {
   allow,
+  typeNameOf,
   type PolicyRule,
   type ReferencedObject,
   type ReferredState,
+  type ResourceType,
   type WatchedChild,
 } from '../../../contract/controller.ts';
 import { MANAGED_BY } from '../../kinds.ts';
@@ -114,7 +116,7 @@ function wantedFrom(
 
 function sayingChild({ name }: AnyDefinition, its: WrappedChild): WrappedChild {
   const { kind, metadata } = its.manifest;
-  const functions = { ready: 'ReadyFailed', generate: 'GenerateFailed' };
+  const functions = { ready: 'ReadyFailed', generate: 'GenerateFailed', adopt: 'AdoptFailed' };
   return { ...its, ...failing(its, functions, { name, whose: ` of child ${kind} ${metadata.name}` }) };
 }
 
@@ -145,6 +147,16 @@ export function declaresOf(definition: AnyDefinition, resource: LiveResource): D
   };
 }
 
+/** Without the types whose API is missing. What there is of them stays as it is: the answer of a gateway looks the same. */
+export function withoutMissing<D extends { readonly wanted: readonly Wanted[] }>(
+  declared: D,
+  missing: readonly ResourceType[] = [],
+): D {
+  if (missing.length === 0) return declared;
+  const names = missing.map(typeNameOf);
+  return { ...declared, wanted: declared.wanted.filter(({ type }) => !names.includes(typeNameOf(type))) };
+}
+
 /** Also where a mistake of the controller was found: it may have come of what is there. */
 function isByCurrent(declared: DeclaredView): boolean {
   return declared === 'unknown' || declared.isByCurrent === true;
@@ -157,7 +169,7 @@ function declaredView(definition: AnyDefinition, resource: LiveResource, from: D
     if (declared === undefined) return 'unknown';
     if ('outcome' in declared) return declared;
     // eslint-disable-next-line @typescript-eslint/no-unused-vars -- left out of the rest
-    const wanted = declared.wanted.map(({ object, generate, ...kept }) => kept);
+    const wanted = declared.wanted.map(({ object, generate, adopt, ...kept }) => kept);
     return { ...declared, wanted };
   } catch {
     return 'unknown';
@@ -168,6 +180,7 @@ export function watchedChildren(definition: AnyDefinition): readonly WatchedChil
   const whose = { controller: definition.name, type: definition.for as WatchedType };
   return declaredTypes(definition).map((type) => ({
     type,
+    ...(type.optional && { isOptional: true as const }),
     ...(type.retired ? { metadataOnly: true as const } : type.view ? {} : { labelSelector: OWNER_LABEL }),
     ownerKey: (object) =>
       // With a view, one watch is for all objects of the type.

@@ -19,6 +19,7 @@ const CREATE_ONLY_ANNOTATION = 'durable-operator.dev/create-only';
 export interface DeclaredType extends ResourceType {
   /** The operator: the field manager of what it writes, and the value of the label managed-by. Default: ours. */
   readonly manager?: string;
+  readonly optional?: true;
   /** What `current` has of its objects. */
   readonly view?: (object: KubernetesObject) => unknown;
   /** It was declared by an earlier version: all that is left is deleted. */
@@ -49,6 +50,7 @@ export interface Wanted extends ChildRef {
 export interface WantedObject extends Wanted {
   readonly object: KubernetesObject;
   readonly generate?: ChildOptions['generate'];
+  readonly adopt?: ChildOptions['adopt'];
 }
 
 /** Whose objects they are. */
@@ -97,10 +99,14 @@ function wantedObject(
   types: readonly DeclaredType[],
 ): WantedObject {
   const wrapped: WrappedChild = isWrapped(declared) ? declared : { manifest: declared };
-  const { createOnly, generate, ready, recreate } = wrapped;
+  const { createOnly, generate, ready, recreate, adopt } = wrapped;
   const after = wrapped.after?.map((each) => placeOf(isWrapped(each) ? each.manifest : each, owner, types));
   const place = placeOf(wrapped.manifest, owner, types);
   const isElsewhere = owner.type.namespaced && place.namespace !== owner.metadata.namespace;
+  if (adopt === true && (isElsewhere || !owner.type.namespaced))
+    throw new Error(
+      `children declares ${inWords(place)} with adopt: true, which is only for objects in the namespace of the resource: give a function that says which object may be taken over`,
+    );
   const object = objectAt(place, wrapped.manifest, {
     ...{ owner, isElsewhere },
     marks: {
@@ -113,6 +119,7 @@ function wantedObject(
     ...{ ...place, digest, isElsewhere, object },
     ...(createOnly && { createOnly }),
     ...(generate && { generate }),
+    ...(adopt && { adopt }),
     ...(ready && { ready }),
     ...(recreate && { recreate }),
     ...(after && { after }),
@@ -223,6 +230,40 @@ export function isOwnedBy({ metadata }: KubernetesObject, owner: ChildOwner): bo
     metadata.labels?.[OWNER_LABEL] === uid &&
     metadata.annotations?.[OWNER_ANNOTATION] === `${controller}/${namespace}/${name}`
   );
+}
+
+/** Why nobody may take an object over; undefined: it may be. What an earlier resource of the same name has left may be. */
+export function controllerIn(object: KubernetesObject, owner: ChildOwner): string | undefined {
+  const reference = controllerOf(object.metadata);
+  const { controller, type, metadata } = owner;
+  if (reference !== undefined)
+    return isFormer(reference, owner) ? undefined : `${reference.kind} ${reference.name}`;
+  const place = object.metadata.annotations?.[OWNER_ANNOTATION];
+  const own = `${controller}/${metadata.namespace ?? ''}/${metadata.name}`;
+  return place === undefined || place === own ? undefined : `${type.kind} ${place}`;
+}
+
+/** Of the same kind and name, with another UID: it cannot be there any more. */
+function isFormer({ apiVersion, kind, name }: OwnerReference, { type, metadata }: ChildOwner): boolean {
+  return kind === type.kind && groupOf(apiVersion) === type.group && name === metadata.name;
+}
+
+/** The metadata that makes an object the resource's. Nobody owns the rest of it then. */
+export function adoptedMetadata(
+  { metadata: { ownerReferences = [] } }: KubernetesObject,
+  { object: { metadata } }: WantedObject,
+  owner: ChildOwner,
+): Partial<ObjectMeta> {
+  const { labels = {}, annotations = {}, ownerReferences: own = [] } = metadata;
+  const others = ownerReferences.filter((each) => !(each.controller === true && isFormer(each, owner)));
+  const marks = Object.entries(annotations).filter(([name]) =>
+    [OWNER_ANNOTATION, AFTER_ANNOTATION].includes(name),
+  );
+  return {
+    labels: { [MANAGED_BY_LABEL]: labels[MANAGED_BY_LABEL] ?? '', [OWNER_LABEL]: labels[OWNER_LABEL] ?? '' },
+    ...(marks.length > 0 && { annotations: Object.fromEntries(marks) }),
+    ownerReferences: [...others, ...own],
+  };
 }
 
 /**
