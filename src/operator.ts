@@ -18,6 +18,7 @@ import { Lifecycle, type Watching } from './lifecycle.ts';
 import { createObservability } from './observability/observability.ts';
 import { connectToTemporal } from './temporal/connection.ts';
 import { dataConverterFor } from './temporal/data-converter.ts';
+import { look, type LookingOptions } from './looking.ts';
 import { ownCluster } from './own-cluster.ts';
 import { chosenControllers, type Program } from './program/program.ts';
 import { reconcilersOf, type Reconcilers } from './program/reconcilers.ts';
@@ -139,12 +140,15 @@ async function watchAndWork(parts: Parts, target: Target): Promise<void> {
   const { config, log, signal, lifecycle, onRunning } = parts;
   const memory = new Memory();
   const runs = runsOf(parts, target);
-  const watching = config.command === 'work' ? undefined : watchingOf(parts, target, { memory, runs });
-  const worker = config.command === 'watch' ? undefined : await workerOf({ parts, target, memory, watching });
+  const own = new Own(parts);
+  const watching = config.command === 'work' ? undefined : watchingOf(parts, target, { memory, runs, own });
+  if (watching !== undefined) own.watcher = watching.watcher;
+  const worker =
+    config.command === 'watch' ? undefined : await workerOf({ parts, target, memory, watching, own });
   const working = worker && untilItEnds(worker);
   if (watching !== undefined) start(watching);
   lifecycle.started(watching);
-  onRunning?.(pushedIn(parts, runs, watching));
+  onRunning?.(pushedIn(parts, runs, watching, own));
   const { command, temporal } = config;
   const ended = new AbortController();
   const publishing =
@@ -247,21 +251,42 @@ function runsOf({ config, telemetry, log }: Parts, target: Target): Runs {
   });
 }
 
-/** What looks at resources when outside systems ask for it. */
-function pushedIn(parts: Parts, runs: Runs, watching: Watching | undefined): Pushed {
-  const { program, config, client } = parts;
-  let reconcilers: Reconcilers | undefined;
-  return new Pushed({
-    ...{ client, runs, namespaces: config.reconciliation.namespaces },
-    controllers: chosenControllers(program, config),
-    // Most operators are never asked.
-    reconciler(name) {
-      reconcilers ??= reconcilersOf(program, { client, options: config });
-      const reconciler = reconcilers[name];
+/** What reads and writes in this process, made once it is needed: a process that only watches does neither. */
+class Own {
+  readonly #parts: Parts;
+  /** Undefined: this process does not watch. */
+  watcher: Watcher | undefined;
+  #reconcilers: Reconcilers | undefined;
+  readonly isNamespacePaused: (namespace: string) => Promise<boolean>;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.isNamespacePaused = pausedNamespaces(parts.client, (name) => this.watcher?.isNamespacePaused(name));
+  }
+
+  get reconcilers(): Reconcilers {
+    const { program, config, client } = this.#parts;
+    const compared = this.watcher?.comparing(client) ?? client;
+    return (this.#reconcilers ??= reconcilersOf(program, { client: compared, options: config }));
+  }
+
+  readonly looking: LookingOptions = {
+    reconciler: (name) => {
+      const reconciler = this.reconcilers[name];
       if (reconciler === undefined) throw new Error(`there is no controller ${name}`);
       return reconciler;
     },
-    isNamespacePaused: pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name)),
+    isNamespacePaused: (name) => this.isNamespacePaused(name),
+  };
+}
+
+/** What looks at resources when outside systems ask for it. */
+function pushedIn(parts: Parts, runs: Runs, watching: Watching | undefined, own: Own): Pushed {
+  const { program, config, client } = parts;
+  return new Pushed({
+    ...{ client, runs, namespaces: config.reconciliation.namespaces },
+    controllers: chosenControllers(program, config),
+    look: (ref) => look(own.looking, ref),
     watched: (place) => watching?.watcher.named(place),
   });
 }
@@ -269,9 +294,10 @@ function pushedIn(parts: Parts, runs: Runs, watching: Watching | undefined): Pus
 interface WatchingParts {
   readonly memory: Memory;
   readonly runs: Runs;
+  readonly own: Own;
 }
 
-function watchingOf(parts: Parts, target: Target, { memory, runs }: WatchingParts): Watching {
+function watchingOf(parts: Parts, target: Target, { memory, runs, own }: WatchingParts): Watching {
   const { program, config, log, client, telemetry } = parts;
   const watcher = new Watcher({
     controllers: chosenControllers(program, config),
@@ -281,6 +307,10 @@ function watchingOf(parts: Parts, target: Target, { memory, runs }: WatchingPart
     concurrency: config.load.startsInFlight,
     log,
     telemetry,
+    ...(config.command === 'run' && {
+      look: (ref, signal) =>
+        look({ ...own.looking, watched: (it) => own.watcher?.observation(it) }, ref, signal),
+    }),
     onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
   });
   const taskQueue = config.metrics.address === 'off' ? undefined : taskQueueWatchOf(parts, target);
@@ -325,17 +355,16 @@ interface Working {
   readonly target: Target;
   readonly memory: Memory;
   readonly watching: Watching | undefined;
+  readonly own: Own;
 }
 
-async function workerOf({ parts, target, memory, watching }: Working): Promise<Worker> {
-  const { program, config, client, telemetry } = parts;
+async function workerOf({ parts, target, memory, watching, own }: Working): Promise<Worker> {
+  const { program, config, telemetry } = parts;
   const version = workerVersionOf(config);
   await noticeRouting({ ...target, version, program: program.name, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
-  const isNamespacePaused = pausedNamespaces(client, (name) => watching?.watcher.isNamespacePaused(name));
+  const { reconcilers, isNamespacePaused } = own;
   const superseding = new Superseding();
-  const compared = watching?.watcher.comparing(client) ?? client;
-  const reconcilers = reconcilersOf(program, { client: compared, options: config });
   const all = activitiesFor(reconcilers, { ...parts, memory, superseding, watched, isNamespacePaused });
   const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);
   const activities = reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref));

@@ -1,8 +1,6 @@
-import type { Step } from './contract/decision.ts';
+import type { NextStep } from './contract/decision.ts';
 import { namespaceOf, type Controller } from './contract/controller.ts';
 import { workflowIdFor, type ResourceRef } from './contract/resource.ts';
-import type { Reconciler } from '../activities/reconciler.ts';
-import { StepRun } from '../activities/step-run.ts';
 import type { KubernetesClient } from './kubernetes/client.ts';
 import { kubeOf } from './kubernetes/kube.ts';
 import { isNeeded, startRequestFor, type Evaluation } from './watcher/evaluation.ts';
@@ -20,12 +18,11 @@ export interface ReconcileRequest {
 export interface PushedOptions {
   /** Those that run. */
   readonly controllers: readonly Controller[];
-  readonly reconciler: (controller: string) => Reconciler<unknown, Step>;
+  readonly look: (ref: ResourceRef) => Promise<NextStep>;
   readonly client: KubernetesClient;
   readonly runs: Pick<Runs, 'start' | 'signal'>;
   /** Empty: all of them. */
   readonly namespaces: readonly string[];
-  readonly isNamespacePaused: (namespace: string) => Promise<boolean>;
   /** As the watcher of this process shows it. Undefined: there is none, or it does not know all. */
   readonly watched: (place: Omit<ResourceRef, 'uid'>) => Evaluation | undefined;
 }
@@ -105,16 +102,7 @@ export class Pushed {
     controller: Controller,
     { ref, resourceVersion }: Known,
   ): Promise<StartRequest | undefined> {
-    const { reconciler, isNamespacePaused } = this.#options;
-    const namespace = namespaceOf(ref, controller.primary.type);
-    const context = {
-      ...{ ref, now: Date.now, superseded: new AbortController().signal },
-      isNamespacePaused: async () => namespace !== undefined && (await isNamespacePaused(namespace)),
-    };
-    const { next: decision } = await new StepRun(reconciler(ref.controller), context).perform(
-      'observe',
-      undefined,
-    );
+    const decision = await this.#options.look(ref);
     const evaluation = { ref, resourceVersion, decision, inputs: '' };
     if (!isNeeded(evaluation)) return undefined;
     const request = startRequestFor(evaluation, controller);

@@ -3,6 +3,7 @@ import { PODS } from 'durable-operator';
 import type { Controller } from '../src/contract/controller.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { look } from '../src/looking.ts';
 import { Pushed, type PushedOptions, type ReconcileRequest } from '../src/pushed.ts';
 import type { Evaluation } from '../src/watcher/evaluation.ts';
 import { RunsUnavailable } from '../src/watcher/runs.ts';
@@ -62,12 +63,18 @@ function aPushed({
   const options: PushedOptions = {
     ...{ client, runs, namespaces },
     controllers: [controller],
-    reconciler: () => ({
-      controller,
-      observe: () => outside.find(),
-      perform: () => Promise.reject(new Error('it writes nothing')),
-    }),
-    isNamespacePaused: () => Promise.resolve(false),
+    look: (ref) =>
+      look(
+        {
+          reconciler: () => ({
+            controller,
+            observe: () => outside.find(),
+            perform: () => Promise.reject(new Error('it writes nothing')),
+          }),
+          isNamespacePaused: () => Promise.resolve(false),
+        },
+        ref,
+      ),
     watched: () => decision && { ref: REF, decision, inputs: '', resourceVersion: '7' },
   };
   return { pushed: new Pushed(options), runs, outside };

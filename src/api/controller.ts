@@ -128,7 +128,10 @@ export interface ControllerDefinition<
    * Keep it until each cluster has run this version. Default: none.
    */
   readonly retiredFinalizers?: readonly string[];
-  /** Observes it again and again, for changes that no watch shows: `10m`. From `10s` to `24d`. Default: never. */
+  /**
+   * Observes it again and again, for changes that no watch shows: `10m`. A run starts only if something is to be done. Resources take
+   * turns within the interval. From `10s` to `24d`. Default: never.
+   */
   readonly pollInterval?: string;
   /**
    * Only with `observe`. With another number, a new version of the operator observes each resource once, spread over ten minutes. Without

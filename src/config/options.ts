@@ -65,6 +65,16 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
         help: 're-evaluate every known resource this often',
         docs: 'It reads the cache of the watches, not the cluster.',
       }),
+      minPollIntervalMs: option(
+        'min-poll-interval <duration>',
+        values.duration({ from: '10s', to: LONGEST }),
+        {
+          published: true,
+          default: '1m',
+          help: 'the shortest interval that an annotation `durable-operator.dev/poll-interval` may ask for',
+          docs: 'A shorter one counts as this.',
+        },
+      ),
       requireApprovalOver: option('require-approval-over <count>', values.count, {
         published: true,
         help: 'ask for approval before more objects than this are deleted at once',

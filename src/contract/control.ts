@@ -48,12 +48,16 @@ export interface Control {
   readonly isBeingDeleted: boolean;
   readonly isPaused: boolean;
   readonly requestedAt?: string;
-  /** A duration, such as `10m`. */
+  /** A duration, such as `10m`: that of the annotation, or else of the controller. */
   readonly pollInterval?: string;
+  /** That of the controller. Absent: it has none. */
+  readonly ownPollInterval?: string;
   readonly isApprovalRequired: boolean;
   readonly answer?: ApprovalAnswer;
   /** What is wrong with an annotation, and what to write instead; a sentence each. */
   readonly problems: readonly string[];
+  /** The interval that an annotation asks for is too short, and counts as a longer one; a sentence. No run is started to say it. */
+  readonly intervalNotice?: string;
   /** Only of a resource whose status can say so. */
   readonly reported?: ControlStatus;
 }

@@ -25,3 +25,9 @@ export function millisecondsIn(text: string): number | undefined {
     0,
   );
 }
+
+/** The same text for people: `90000` is `90s`, `3600000` is `1h`. */
+export function durationOf(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, each]) => ms % each === 0) ?? ['ms', 1];
+  return `${ms / unitMs}${unit}`;
+}

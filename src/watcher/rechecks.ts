@@ -1,19 +1,15 @@
 import type { Control } from '../contract/control.ts';
 import type { NextStep } from '../contract/decision.ts';
-import { millisecondsIn } from '../contract/duration.ts';
 import { KeyTimers } from './timing.ts';
 
-/** However short an interval is asked for. */
-const POLL_LEAST_MS = 10_000;
 /** The last leader may not have come to what was asked so shortly before it was last heard of. */
 const UNANSWERED_MS = 15_000;
 /** A timer of Node cannot be longer. */
-const POLL_MOST_MS = 2 ** 31 - 1;
+const MOST_MS = 2 ** 31 - 1;
 
 /** What is asked of one resource. */
 interface Asked {
   readonly requestedAt: string | undefined;
-  readonly pollInterval: string | undefined;
   readonly problems: string;
   /** How many looks were asked for. */
   readonly count: number;
@@ -27,7 +23,6 @@ interface Asked {
 
 const NOTHING: Asked = {
   requestedAt: undefined,
-  pollInterval: undefined,
   problems: '',
   count: 0,
   done: 0,
@@ -36,16 +31,15 @@ const NOTHING: Asked = {
 };
 
 /**
- * Resources that are to be looked at although the watch shows nothing to do: because an annotation asks for it, once or again
- * and again. Nothing of it is remembered across restarts, since a list looks at everything.
+ * Resources that are to be looked at although the watch shows nothing to do: because an annotation asks for it, or a poll has found
+ * something. Nothing of it is remembered across restarts, since a list looks at everything.
  */
 export class Rechecks {
   readonly #asked = new Map<string, Asked>();
-  readonly #timers = new KeyTimers();
   readonly #rechecks = new KeyTimers();
   readonly #onDue: (key: string) => void;
 
-  /** @param onDue called when an interval is over */
+  /** @param onDue called when the time of a decision is over */
   constructor(onDue: (key: string) => void) {
     this.#onDue = onDue;
   }
@@ -57,22 +51,16 @@ export class Rechecks {
    */
   seen(key: string, control: Control | undefined, { isNew }: { readonly isNew: boolean }): void {
     const before = this.#asked.get(key) ?? NOTHING;
-    const { requestedAt, pollInterval, problems = [] } = control ?? {};
-    const asked = { ...before, requestedAt, pollInterval, problems: problems.join('; ') };
-    if (
-      requestedAt === undefined &&
-      pollInterval === undefined &&
-      problems.length === 0 &&
-      before.count === 0
-    ) {
+    const { requestedAt, problems = [] } = control ?? {};
+    const asked = { ...before, requestedAt, problems: problems.join('; ') };
+    if (requestedAt === undefined && problems.length === 0 && before.count === 0) {
       this.forget(key);
       return;
     }
     this.#asked.set(key, asked);
-    if (pollInterval !== before.pollInterval) this.#schedule(key, pollInterval);
     if (requestedAt !== undefined && requestedAt !== before.requestedAt && !isNew)
-      this.#ask(key, `a reconcile was requested: ${requestedAt}`);
-    else if (asked.problems !== '' && asked.problems !== before.problems) this.#ask(key, asked.problems);
+      this.ask(key, `a reconcile was requested: ${requestedAt}`);
+    else if (asked.problems !== '' && asked.problems !== before.problems) this.ask(key, asked.problems);
   }
 
   /** Why the resource is to be looked at; undefined where it is not. */
@@ -91,7 +79,6 @@ export class Rechecks {
     const asked = this.#asked.get(key);
     if (asked === undefined || asked.done >= count) return;
     this.#asked.set(key, { ...asked, done: count });
-    this.#schedule(key, asked.pollInterval);
   }
 
   /**
@@ -108,33 +95,21 @@ export class Rechecks {
   decided(key: string, decision: NextStep): void {
     const ms = 'recheckMs' in decision ? decision.recheckMs : undefined;
     if (ms === undefined) this.#rechecks.cancel(key);
-    else this.#rechecks.set(key, Math.min(ms, POLL_MOST_MS), () => this.#onDue(key));
+    else this.#rechecks.set(key, Math.min(ms, MOST_MS), () => this.#onDue(key));
   }
 
   forget(key: string): void {
     this.#asked.delete(key);
-    this.#timers.cancel(key);
     this.#rechecks.cancel(key);
   }
 
   stop(): void {
-    this.#timers.cancelAll();
     this.#rechecks.cancelAll();
   }
 
-  #schedule(key: string, pollInterval: string | undefined): void {
-    this.#timers.cancel(key);
-    const ms = pollInterval === undefined ? undefined : millisecondsIn(pollInterval);
-    if (ms === undefined) return;
-    this.#timers.set(key, Math.min(Math.max(ms, POLL_LEAST_MS), POLL_MOST_MS), () => {
-      this.#ask(key, `checked every ${pollInterval ?? ''}`);
-      this.#onDue(key);
-    });
-  }
-
-  #ask(key: string, because: string): void {
-    const asked = this.#asked.get(key);
-    if (asked !== undefined)
-      this.#asked.set(key, { ...asked, count: asked.count + 1, because, atMs: performance.now() });
+  /** A run is to look at the resource. */
+  ask(key: string, because: string): void {
+    const asked = this.#asked.get(key) ?? NOTHING;
+    this.#asked.set(key, { ...asked, count: asked.count + 1, because, atMs: performance.now() });
   }
 }

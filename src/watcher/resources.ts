@@ -7,6 +7,7 @@ import type { ResourceRef } from '../contract/resource.ts';
 import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ChildrenByOwner } from './children-by-owner.ts';
+import { PollTimes } from './poll-times.ts';
 import { Rechecks } from './rechecks.ts';
 import { DOOMED, undecided, type Evaluation } from './evaluation.ts';
 import type { Quotas } from './quotas.ts';
@@ -37,6 +38,8 @@ export interface ResourcesOptions {
   readonly quotas: Pick<Quotas, 'in'>;
   /** Called for each resource that changed, or whose child did; only once all of them are known. */
   readonly onChange: (evaluation: Evaluation) => void;
+  /** Called for each resource whose poll is due, with a reason for people. */
+  readonly onPoll: (ref: ResourceRef, because: string) => void;
   /** Called for each resource that is gone. */
   readonly onGone: (ref: ResourceRef) => void;
 }
@@ -79,6 +82,10 @@ export class Resources {
   readonly #changed = new Set<string>();
   #lastEvaluationMs = -Infinity;
   readonly #rechecks = new Rechecks((key) => this.#evaluateSoon(key));
+  readonly #pollTimes = new PollTimes((key, interval) => {
+    const primary = this.hasSynced() ? this.#primaries.get(key) : undefined;
+    if (primary !== undefined) this.#options.onPoll(this.#refOf(primary), `checked every ${interval}`);
+  });
 
   constructor(options: ResourcesOptions) {
     this.controller = options.controller;
@@ -124,6 +131,7 @@ export class Resources {
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
     // The last, since what is still seen may set a timer.
     this.#rechecks.stop();
+    this.#pollTimes.stop();
   }
 
   /** Resolves when every list is complete: a decision is worth something only from then on. */
@@ -211,12 +219,15 @@ export class Resources {
     if (type === 'deleted') {
       this.#primaries.delete(object.key);
       this.#rechecks.forget(object.key);
+      this.#pollTimes.forget(object.key);
       this.#references.forget(object.key);
     } else {
       const isNew = this.#primaries.get(object.key)?.uid !== object.uid;
       this.#primaries.set(object.key, object);
       this.#references.seen(object.key, object.view);
-      this.#rechecks.seen(object.key, this.#controlOf(object), { isNew });
+      const control = this.#controlOf(object);
+      this.#rechecks.seen(object.key, control, { isNew });
+      this.#pollTimes.seen(object.key, object.uid, control?.pollInterval);
     }
     if (!this.hasSynced()) return;
     if (type === 'deleted') this.#options.onGone(this.#refOf(object));
@@ -248,6 +259,15 @@ export class Resources {
   /** @param ledUntilMs when another process that led was last heard of; -Infinity: none did */
   lead(ledUntilMs: number): void {
     this.#rechecks.lead(ledUntilMs);
+    this.#pollTimes.lead();
+  }
+
+  /** A poll has found that a run is to look. */
+  ask(ref: ResourceRef, because: string): void {
+    const key = this.#keyOf(ref);
+    if (this.#primaries.get(key)?.uid !== ref.uid) return;
+    this.#rechecks.ask(key, because);
+    this.#evaluateSoon(key);
   }
 
   /** A run was started or signalled because of this view. */

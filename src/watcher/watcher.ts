@@ -6,6 +6,7 @@ import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import { comparing } from './comparing.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded, type Evaluation } from './evaluation.ts';
+import { Polls, type Look } from './polls.ts';
 import { Namespaces } from './namespaces.ts';
 import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
@@ -24,6 +25,8 @@ export interface WatcherOptions {
   readonly log: Logger;
   /** Default: not observed. */
   readonly telemetry?: Telemetry;
+  /** Reads a resource whose poll is due. Default: a run does. */
+  readonly look?: Look;
   /** Called with the view of a resource before its run is started or signalled. */
   readonly onRequest?: (workflowId: string, observation: unknown) => void;
 }
@@ -39,6 +42,8 @@ export class Watcher {
   /** Of the current term only: a process that leads again knows no more about the runs than one that has just started. */
   #dispatcher: Dispatcher | undefined;
   #sweeps: Sweeps | undefined;
+  /** By controller, of the current term. */
+  #polls: ReadonlyMap<string, Polls> = new Map();
   /** What was done in earlier terms is not in progress any more. */
   #stoodBy: Promise<void> = Promise.resolve();
   #resyncTimer: NodeJS.Timeout | undefined;
@@ -81,6 +86,7 @@ export class Watcher {
     for (const resources of this.#resources) resources.lead(ledUntilMs);
     this.#dispatcher = this.#dispatcherFor(isLeading);
     this.#sweeps = new Sweeps(this.#dispatcher, this.#options.log);
+    this.#polls = new Map(this.#options.controllers.map(({ name }) => [name, this.#pollsOfTerm()]));
     for (const resources of this.#resources) {
       if (resources.hasSynced()) this.#firstLook(resources);
     }
@@ -89,9 +95,15 @@ export class Watcher {
   /** Goes on watching, and acts no more; resolves when no start or signal is in progress. */
   standBy(): Promise<void> {
     this.#sweeps?.stop();
-    const stopped = this.#dispatcher?.stop();
+    const stopped = Promise.all([
+      this.#dispatcher?.stop(),
+      ...[...this.#polls.values()].map((polls) => polls.stop()),
+    ]);
     this.#dispatcher = undefined;
-    this.#stoodBy = this.#stoodBy.then(() => stopped);
+    this.#polls = new Map();
+    this.#stoodBy = this.#stoodBy.then(async () => {
+      await stopped;
+    });
     return this.#stoodBy;
   }
 
@@ -182,12 +194,23 @@ export class Watcher {
       telemetry,
       onRequest,
       onWithoutEffect: (ref) => this.#covering(ref)?.contradicted(ref),
-      onRequested: (view) => this.#covering(view.ref)?.requested(view),
+      onRequested: (view) => {
+        this.#covering(view.ref)?.requested(view);
+        this.#polls.get(view.ref.controller)?.requested(view.ref);
+      },
       known: {
         controller: (name) => this.#options.controllers.find((controller) => controller.name === name),
         find: (ref) => this.#covering(ref)?.find(ref),
         covers: (ref) => this.#covering(ref)?.hasSynced() ?? false,
       },
+    });
+  }
+
+  #pollsOfTerm(): Polls {
+    return new Polls({
+      look: this.#options.look,
+      find: (ref) => this.#covering(ref)?.find(ref),
+      onNeeded: (ref, because) => this.#covering(ref)?.ask(ref, because),
     });
   }
 
@@ -211,7 +234,11 @@ export class Watcher {
         this.#dispatcher?.changed(evaluation);
         if (isNeeded(evaluation)) this.#sweeps?.soon();
       },
-      onGone: (ref) => this.#dispatcher?.gone(ref),
+      onPoll: (ref, because) => this.#polls.get(ref.controller)?.due(ref, because),
+      onGone: (ref) => {
+        this.#dispatcher?.gone(ref);
+        this.#polls.get(ref.controller)?.requested(ref);
+      },
     });
   }
 

@@ -25,6 +25,8 @@ export interface OperatorOptions {
 
 /** Namespaces are read at every resync where only some are watched. */
 const RESYNC = '8s';
+/** The least that annotations may ask for. */
+export const POLL_INTERVAL = '10s';
 const RESTARTED_AFTER_MS = 1_000;
 const CLOCK = pathToFileURL(join(import.meta.dirname, 'clock.ts')).href;
 
@@ -187,6 +189,7 @@ export class Operators {
     return [
       'run',
       ...['--kubeconfig', kubeconfig, '--task-queue', taskQueue, '--namespace-selector', TEAM_SELECTOR],
+      ...['--min-poll-interval', POLL_INTERVAL],
       ...['--resync', RESYNC, '--metrics-addr', '0', '--log-level', 'debug', '--log-format', 'json'],
       ...(isAlone ? [] : ['--namespaces', `${home},${team}`]),
       ...(controllers === 'all' ? [] : ['--controllers', controllers]),

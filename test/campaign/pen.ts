@@ -1,12 +1,11 @@
 import { drawnCrash, drawnFault } from './drawn-faults.ts';
 import type { ScheduledEvent, What } from './events.ts';
 import type { Fault } from './faults.ts';
+import { POLL_INTERVAL } from './operators.ts';
 import type { Target } from './people.ts';
 import type { Requests } from './requests.ts';
 import type { Random } from './random.ts';
 
-/** The least that the operator follows: `POLL_LEAST_MS` in src/watcher/looks.ts. */
-const POLL_INTERVAL = '10s';
 const LIFTED_AFTER_MS = 50;
 
 /** Writes the events of a schedule, one after the other. */

@@ -18,6 +18,7 @@ describe('without anything given', () => {
         namespaces: [],
         resyncMs: 180_000,
         areApproversChecked: false,
+        minPollIntervalMs: 60_000,
       },
       health: { address: { host: '', port: 9098 } },
       log: { level: 'info', format: 'auto' },

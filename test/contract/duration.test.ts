@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { durationIn } from '../../src/ask/change/reconcile.ts';
-import { millisecondsIn } from '../../src/contract/duration.ts';
+import { durationOf, millisecondsIn } from '../../src/contract/duration.ts';
 
 describe('a duration', () => {
   it.each([
@@ -17,6 +17,10 @@ describe('a duration', () => {
   it.each(['', '3', '-3m', ' 3m', '5 apples', '1e3m', '1.h', '3M', '1w', '3m\n'])('%j is none', (text) => {
     expect(millisecondsIn(text)).toBeUndefined();
   });
+});
+
+it.each(['500ms', '90s', '1m', '2h', '7d', '1500ms'])('%s is written again as it is', (text) => {
+  expect(durationOf(millisecondsIn(text) ?? 0)).toBe(text);
 });
 
 describe('--timeout', () => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   store.server.listen(0, '127.0.0.1');
   await once(store.server, 'listening');
   storeUrl = `http://127.0.0.1:${(store.server.address() as AddressInfo).port}`;
-  operator = await author.start(stage, { STORE_URL: storeUrl });
+  operator = await author.start(stage, { STORE_URL: storeUrl, DURABLE_OPERATOR_MIN_POLL_INTERVAL: '10s' });
 });
 
 function ask(...args: readonly string[]): Promise<string> {
@@ -135,7 +135,7 @@ describe('the example bucket, as docs/build-your-own.md has it, on the packed pa
     store.mode = 'down';
     await operator.end('SIGKILL');
     await cluster.delete({ ...at, namespace });
-    operator = await author.start(stage, { STORE_URL: storeUrl });
+    operator = await author.start(stage, { STORE_URL: storeUrl, DURABLE_OPERATOR_MIN_POLL_INTERVAL: '10s' });
     const away = /Unavailable[^]*the store does not answer/;
     await eventually(async () => away.test(await ask('why', 'bucket/photos')), WITHIN_MS);
     expect(stored()).toHaveLength(1);

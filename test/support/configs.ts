@@ -44,6 +44,7 @@ export const SAMPLES: readonly Sample[] = [
   sample('controllers', 'pod-label', { reconciliation: { controllers: ['pod-label'] } }, '[pod-label]'),
   sample('namespaces', 'a,b', { reconciliation: { namespaces: ['a', 'b'] } }, '[a, b]'),
   sample('resync', '90s', { reconciliation: { resyncMs: 90_000 } }),
+  sample('min-poll-interval', '5m', { reconciliation: { minPollIntervalMs: 300_000 } }),
   sample('require-approval-over', '20', { reconciliation: { requireApprovalOver: 20 } }),
   sample('approvers-checked', 'true', { reconciliation: { areApproversChecked: true } }),
   sample('namespace-selector', 'a=b', {

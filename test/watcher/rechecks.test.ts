@@ -67,6 +67,15 @@ describe('a requested look', () => {
   });
 });
 
+it('a look that a poll calls for is due until a run is started', () => {
+  looks.seen(KEY, undefined, NEW);
+  looks.ask(KEY, 'checked every 10m: there is no bucket');
+  looks.seen(KEY, undefined, KNOWN);
+  expect(looks.due(KEY)).toBe('checked every 10m: there is no bucket');
+  looks.done(KEY, looks.count(KEY));
+  expect(looks.due(KEY)).toBeUndefined();
+});
+
 describe('a process that begins to lead', () => {
   /** What was requested as early as it says. */
   const requested = (beforeMs: number) => {
@@ -81,49 +90,16 @@ describe('a process that begins to lead', () => {
     expect(looks.due(KEY)).toBe('a reconcile was requested: 1');
   });
 
-  it('leaves to the last leader what was asked before that, and what was asked again and again', () => {
-    looks.seen('shop/polled', asking({ 'poll-interval': '10s' }), NEW);
+  it('leaves to the last leader what was asked before that', () => {
     requested(15_001);
     looks.lead(performance.now());
-    expect([looks.due(KEY), looks.due('shop/polled')]).toEqual([undefined, 'checked every 10s']);
-    looks.lead(performance.now() + 10_000);
-    expect(looks.due('shop/polled')).toBeUndefined();
-    due = [];
-    jest.advanceTimersByTime(10_000);
-    expect(due).toEqual(['shop/polled']);
+    expect(looks.due(KEY)).toBeUndefined();
   });
 
   it('follows all that was asked where no other has led', () => {
     requested(3_600_000);
     looks.lead(-Infinity);
     expect(looks.due(KEY)).toBe('a reconcile was requested: 1');
-  });
-});
-
-describe('an interval', () => {
-  it('makes a look due again and again, each time after the last was taken', () => {
-    looks.seen(KEY, asking({ 'poll-interval': '10m' }), NEW);
-    jest.advanceTimersByTime(599_999);
-    expect(due).toEqual([]);
-    jest.advanceTimersByTime(1);
-    expect(due).toEqual([KEY]);
-    expect(looks.due(KEY)).toBe('checked every 10m');
-    jest.advanceTimersByTime(3_600_000);
-    expect(due).toEqual([KEY]);
-    looks.done(KEY, looks.count(KEY));
-    jest.advanceTimersByTime(600_000);
-    expect(due).toEqual([KEY, KEY]);
-  });
-
-  it('begins anew where it is changed, and ends where it is taken away', () => {
-    looks.seen(KEY, asking({ 'poll-interval': '10m' }), NEW);
-    looks.seen(KEY, asking({ 'poll-interval': '20s' }), KNOWN);
-    jest.advanceTimersByTime(20_000);
-    expect(due).toEqual([KEY]);
-    looks.seen(KEY, undefined, KNOWN);
-    looks.done(KEY, looks.count(KEY));
-    jest.advanceTimersByTime(3_600_000);
-    expect(due).toEqual([KEY]);
   });
 });
 

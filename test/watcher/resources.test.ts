@@ -121,6 +121,7 @@ function watching<P, C, O>(controller: Controller<P, C, O>): Resources {
     namespaces: { isTerminating: (namespace) => terminating.includes(namespace), isPaused: () => isPaused },
     quotas: { in: () => allowed },
     onChange: (evaluation) => changed.push(evaluation),
+    onPoll: () => undefined,
     onGone: (ref) => gone.push(ref),
   });
   resources.start();

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Controller } from '../../src/contract/controller.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { converged } from '../../src/contract/decision.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { Watcher, type WatcherOptions } from '../../src/watcher/watcher.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -483,5 +484,49 @@ describe('who observes', () => {
     expect(watcher.state.oldestRequests).toEqual([
       { controller: 'webs', seconds: expect.any(Number), waitSeconds: expect.any(Number) },
     ]);
+  });
+});
+
+describe('a poll', () => {
+  const polled: Controller<string, never, string> = {
+    ...greedy('webs'),
+    decide: () => converged('all is well'),
+    control: () => ({
+      ...{ uid: 'web', isBeingDeleted: false, isPaused: false, isApprovalRequired: false, problems: [] },
+      pollInterval: '1s',
+    }),
+  };
+
+  it('reads in a process that leads, and starts a run for the step that follows', async () => {
+    webs.put('web');
+    let looks = 0;
+    await watcher.stop();
+    watcher = aWatcher({
+      controllers: [polled],
+      look: () => {
+        looks += 1;
+        return Promise.resolve(
+          looks < 3 ? converged('as it was') : { do: 'take', because: 'it has changed' },
+        );
+      },
+    });
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => runs.requests.length > 0);
+    expect(runs.requests).toMatchObject([
+      { reason: 'checked every 1s: it has changed', first: { do: 'observe' } },
+    ]);
+    expect(looks).toBe(3);
+    await watcher.standBy();
+  });
+
+  it('starts a run in a process that only watches', async () => {
+    webs.put('web');
+    await watcher.stop();
+    watcher = aWatcher({ controllers: [polled] });
+    watcher.start();
+    watcher.lead(() => true);
+    await eventually(() => runs.requests.length > 0);
+    expect(runs.requests).toMatchObject([{ reason: 'checked every 1s', first: { do: 'observe' } }]);
   });
 });

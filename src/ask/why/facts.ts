@@ -32,14 +32,15 @@ export function desiredAndCurrent(findings: ResourceFindings): Fact[] {
   if (live instanceof ApiError) return facts({ current: whyUnknown(live, 'you may not read it') });
   const { words } = controller;
   const subject = { object: cluster.object, observation: live.observation };
-  const problems = controller.control?.(live.observation)?.problems ?? [];
+  const { problems = [], intervalNotice } = controller.control?.(live.observation) ?? {};
+  const warnings = [...problems, ...(intervalNotice === undefined ? [] : [intervalNotice])];
   return [
     ...facts({
       desired: words && words.desired(subject) + setBy(findings),
       current: words?.current(subject),
     }),
     ...childrenNotWell(controller, subject).map((text) => ({ label: 'not well', text })),
-    ...problems.map((text) => ({ label: 'warning', text })),
+    ...warnings.map((text) => ({ label: 'warning', text })),
   ];
 }
 

@@ -12,7 +12,7 @@ import {
   type ControlStatus,
 } from '../../contract/control.ts';
 import type { Cause } from '../../contract/cause.ts';
-import { millisecondsIn } from '../../contract/duration.ts';
+import { durationOf, millisecondsIn } from '../../contract/duration.ts';
 import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
 import { conditionsIn } from '../condition.ts';
 import { fieldsOf, textOf } from '../fields.ts';
@@ -95,11 +95,23 @@ function problemsIn(annotations: Annotations): readonly string[] {
   });
 }
 
+/** A tenant may not have its resources read more often than that, unless the controller itself does. */
+export function withLeastInterval(control: Control, leastMs = 0): Control {
+  const { pollInterval: asked, ownPollInterval: own } = control;
+  const least = Math.min(leastMs, millisecondsIn(own ?? '') ?? Infinity);
+  if (asked === undefined || (millisecondsIn(asked) ?? 0) >= least) return control;
+  const pollInterval = durationOf(least);
+  const intervalNotice = `annotation ${POLL_INTERVAL_ANNOTATION} is "${asked}", and counts as ${pollInterval}, the shortest that --min-poll-interval allows`;
+  return { ...control, pollInterval, intervalNotice };
+}
+
 /** An annotation that cannot be followed is no reason not to reconcile, but somebody has to know. Undefined: all can be. */
-export function invalidAnnotation({ problems }: Pick<Control, 'problems'>): Cause | undefined {
-  return problems.length === 0
-    ? undefined
-    : { reason: 'InvalidAnnotation', message: problems.join('; '), advice: [] };
+export function invalidAnnotation({
+  problems,
+  intervalNotice,
+}: Pick<Control, 'problems' | 'intervalNotice'>): Cause | undefined {
+  const all = [...problems, ...(intervalNotice === undefined ? [] : [intervalNotice])];
+  return all.length === 0 ? undefined : { reason: 'InvalidAnnotation', message: all.join('; '), advice: [] };
 }
 
 function isDuration(text: string): boolean {

@@ -13,7 +13,7 @@ import {
   type Rest,
   type Step,
 } from '../../contract/decision.ts';
-import { invalidAnnotation } from './annotations.ts';
+import { invalidAnnotation, withLeastInterval } from './annotations.ts';
 import { answerTo, deletionInWords, planOf, type DeletionPlan } from './approval.ts';
 import { answerInWords, heldMessage, partsOfAnswer, pausedBy } from './held-message.ts';
 import { controlStep, reportHold, type ControlStep } from './report.ts';
@@ -24,6 +24,8 @@ export interface ControlOptions {
   readonly requireApprovalOver?: number | undefined;
   /** Whether the API server compares the name of a person who answers with the user whose request it is. */
   readonly areApproversChecked?: boolean;
+  /** The shortest interval that an annotation may ask for, in milliseconds. Default: any. */
+  readonly minPollIntervalMs?: number;
   /** For a plan: what would come if nobody held a step back. */
   readonly areHoldsLifted?: boolean;
 }
@@ -66,11 +68,16 @@ export function controlled<O, S extends Step, L extends Observe, T extends Decid
   controller: T & Decides<O, S, L>,
   options: ControlOptions,
 ): Controlled<T, O, S, L> {
+  const controlOf = (observation: O) => {
+    const control = controller.control?.(observation);
+    return control && withLeastInterval(control, options.minPollIntervalMs);
+  };
   return {
     ...controller,
+    ...(controller.control !== undefined && { control: controlOf }),
     decide(observation, nowMs, circumstances = LIVE) {
       const decision = controller.decide(observation, nowMs, circumstances);
-      const control = controller.control?.(observation);
+      const control = controlOf(observation);
       if (isObserve(decision)) return decision;
       if (control === undefined) return heldByNamespace(decision, circumstances) ?? decision;
       const statusStep = () => controller.statusStep?.(observation, nowMs);

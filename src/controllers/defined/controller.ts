@@ -249,7 +249,7 @@ function polled(view: DefinedView, { pollInterval }: AnyDefinition): DefinedView
   const { control } = view;
   return pollInterval === undefined || control === undefined
     ? view
-    : { ...view, control: { pollInterval, ...control } };
+    : { ...view, control: { pollInterval, ...control, ownPollInterval: pollInterval } };
 }
 
 function wordsOf(definition: AnyDefinition): ControllerMessages<DefinedObservation> {

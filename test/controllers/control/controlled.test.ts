@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { stalled, type Step } from '../../../src/contract/decision.ts';
+import type { Control } from '../../../src/contract/control.ts';
+import { stalled, type Observe, type Step } from '../../../src/contract/decision.ts';
 import {
   CREATE,
   decided,
@@ -12,6 +13,7 @@ import {
   WATCHED,
 } from '../../support/controlled-decisions.ts';
 import { aCause } from '../../support/causes.ts';
+import { controlled, type Decides } from '../../../src/controllers/control/controlled.ts';
 
 describe('a resource that asks for nothing', () => {
   it.each([CREATE, REPORT, DONE, deletePods(500)])(
@@ -178,5 +180,37 @@ describe('an annotation that cannot be followed', () => {
     expect(plain({ 'poll-interval': text })).toMatchObject({
       problems: [expect.stringContaining('poll-interval')],
     });
+  });
+});
+
+describe('an interval that an annotation asks for', () => {
+  const NOTHING: Control = {
+    ...{ uid: 'u', isBeingDeleted: false, isPaused: false, isApprovalRequired: false, problems: [] },
+  };
+  const polled = (annotations: Readonly<Record<string, string>>, ownPollInterval?: string) => {
+    const own = ownPollInterval === undefined ? {} : { pollInterval: ownPollInterval, ownPollInterval };
+    const control: Control = { ...NOTHING, ...own, ...plain(annotations) };
+    const minPollIntervalMs = 60_000;
+    const its: Decides<undefined, Step, Observe> = { decide: () => DONE, control: () => control };
+    const controller = controlled(its, { minPollIntervalMs });
+    const { pollInterval, intervalNotice, problems } = controller.control?.(undefined) ?? NOTHING;
+    const { event } = controller.decide(undefined, 0) as { readonly event?: { readonly note: string } };
+    return { pollInterval, intervalNotice, problems, note: event?.note };
+  };
+  const notice = (least: string) =>
+    `annotation durable-operator.dev/poll-interval is "10s", and counts as ${least}, the shortest that --min-poll-interval allows`;
+
+  it('counts as --min-poll-interval where it is shorter, which why and the next Event say', () => {
+    expect(polled({ 'poll-interval': '10s' })).toEqual({
+      ...{ pollInterval: '1m', problems: [], intervalNotice: notice('1m'), note: notice('1m') },
+    });
+  });
+
+  it.each([
+    ['is long enough', { 'poll-interval': '1m' }, undefined, '1m'],
+    ['is none', {}, '10s', '10s'],
+    ["is the controller's own", { 'poll-interval': '30s' }, '30s', '30s'],
+  ])('counts as it is where it %s', (_, annotations, own, expected) => {
+    expect(polled(annotations, own)).toEqual({ pollInterval: expected, problems: [] });
   });
 });
