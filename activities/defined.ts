@@ -3,11 +3,12 @@ import type { WatchedType } from '../src/api/watched.ts';
 import { writesStatus } from '../src/api/controller.ts';
 import type { Cause } from '../src/contract/cause.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
-import { isConverged, type Action, type Refusal, type Step } from '../src/contract/decision.ts';
+import { isConverged, type Action, type Observe, type Refusal, type Step } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import { noteKeyOf } from '../src/controllers/defined/note.ts';
 import type { ChildrenSeen, ChildStep } from '../src/controllers/defined/children/decide.ts';
@@ -42,10 +43,12 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import { causeWithin } from '../src/controllers/defined/findings.ts';
 import { ControllerError, isNever, neverCause, saying } from '../src/controllers/defined/failing.ts';
+import { isLookup, nodeIn, remaining } from '../src/controllers/defined/lookups.ts';
 import { isSaid } from '../src/controllers/defined/watched.ts';
 import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
-import type { LiveResource } from '../src/controllers/defined/definition.ts';
+import type { AnyLookups, LiveResource } from '../src/controllers/defined/definition.ts';
 import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
+import { NODES } from '../src/controllers/kinds.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
@@ -83,13 +86,10 @@ export function definedReconciler(
     controller: definedController(its),
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe,
+    look,
     ...(isReadLess && { confirm }),
-    perform: (step, observation, context) => {
-      if (isLibraryStep(step)) return write(step, observation, context.ref);
-      return isChildStep(step)
-        ? writeChildren(client, step, { observation, context })
-        : run(step, observation, context);
-    },
+    perform: async (step, observation, context) =>
+      withLookups(await perform(step, observation, context), { step, observation, context }),
     withRefusal(observation, refusal, name) {
       if (refusal.because === 'overridden') return withOverride(observation, refusal);
       // Who only looks has waited since: what was refused is tried again.
@@ -142,6 +142,71 @@ export function definedReconciler(
         live: { ...seen.live, ...unlessSaid(error, OBSERVE_FAILED, { view, attempt, ref }) },
       };
     }
+  }
+
+  async function look(
+    asked: Observe,
+    observation: DefinedObservation,
+    context: AttemptContext<DefinedObservation>,
+  ): Promise<DefinedObservation | undefined> {
+    if (!isLookup(asked) || observation === 'gone') return undefined;
+    const { view, live, referred } = observation;
+    const { resource } = view;
+    if (live === undefined || resource === undefined) return undefined;
+    const { superseded, attempt, ref, log = SILENT_LOGGER } = context;
+    const signal = soon(superseded);
+    const references = referred?.objects ?? [];
+    const unknown = unknownTo(context);
+    const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
+    try {
+      const read = asked.lookups.map(async (key) => [key, await readLookup(key, facts)] as const);
+      const lookups = { ...live.lookups, ...Object.fromEntries(await Promise.all(read)) };
+      return { ...observation, live: { ...live, lookups } };
+    } catch (error) {
+      if (superseded.aborted) throw error;
+      return {
+        ...observation,
+        live: { ...live, ...unlessSaid(error, OBSERVE_FAILED, { view, attempt, ref }) },
+      };
+    }
+  }
+
+  function readLookup(key: string, facts: { readonly kube: Kube }): Promise<unknown> {
+    const node = nodeIn(key);
+    if (node !== undefined) return facts.kube.get({ type: NODES, name: node });
+    if (definition.isRehearsing && definition.observeInPlan !== true)
+      throw new OutsideNotAsked(`lookup ${key}`);
+    const lookup = (definition.lookups as AnyLookups | undefined)?.[key];
+    if (lookup === undefined) throw new Error(`there is no lookup ${key}; this is a bug`);
+    return lookup.read({ ...facts });
+  }
+
+  function perform(
+    step: DefinedStep,
+    observation: DefinedObservation,
+    context: AttemptContext<DefinedObservation>,
+  ): Promise<Performed<DefinedObservation>> {
+    if (isLibraryStep(step)) return write(step, observation, context.ref);
+    return isChildStep(step)
+      ? writeChildren(client, step, { observation, context })
+      : run(step, observation, context);
+  }
+
+  /** Lookups are kept until a step forgets them, whatever has to be observed anew. */
+  async function withLookups(
+    performed: Performed<DefinedObservation>,
+    { step, observation: before, context }: Doing,
+  ): Promise<Performed<DefinedObservation>> {
+    const read = before === 'gone' ? undefined : before.live?.lookups;
+    if (read === undefined) return performed;
+    const { forgets } = isAuthorsStep(step) ? (stepsOf(definition)[step.do] ?? {}) : {};
+    const lookups = remaining(read, forgets);
+    // Nothing is kept where nobody can tell what there is: that is found out, and said, by whoever observes next.
+    const after =
+      performed.observation ??
+      (context.superseded.aborted ? undefined : await observe(context).catch(() => undefined));
+    if (after === undefined || after === 'gone' || after.live === undefined) return performed;
+    return { ...performed, observation: { ...after, live: { ...after.live, lookups } } };
   }
 
   /** What was remembered says first what has failed. @throws the error where it says so already, or cannot, or may go away */
@@ -420,6 +485,13 @@ interface WritingChildren {
   readonly observation: DefinedObservation;
   readonly context: AttemptContext<DefinedObservation>;
   readonly isRehearsing?: boolean;
+}
+
+/** A step, and what it was decided from. */
+interface Doing {
+  readonly step: DefinedStep;
+  readonly observation: DefinedObservation;
+  readonly context: AttemptContext<DefinedObservation>;
 }
 
 /** What the status says until `observe` succeeds, whatever it fails with: else each other message would be written, and tried again at once. */

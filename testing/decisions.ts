@@ -8,6 +8,7 @@ import type { ReferencedObject, ResourceType } from '../src/contract/controller.
 import { unknownUntil, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
 import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { askDecide, keyOfNode, lookedUp, type LookupValues } from '../src/controllers/defined/lookups.ts';
 import { liveResourceOf } from '../src/controllers/defined/view.ts';
 import { checked } from './checked.ts';
 
@@ -40,6 +41,12 @@ type ObservedIn<D extends AnyDefinition> =
     ? Observed
     : unknown;
 
+/** By the names of the lookups; the Nodes by their own names. */
+export interface GivenLookups {
+  readonly node?: Readonly<Record<string, KubernetesObject | undefined>>;
+  readonly [name: string]: unknown;
+}
+
 /** What a decision may depend on besides. */
 export interface DecisionInputs {
   /** Milliseconds since the epoch. Default: 0. */
@@ -56,6 +63,11 @@ export interface DecisionInputs {
   ) => CurrentObject<unknown> | undefined;
   /** Attempts whose outcome is not known. Default: none. */
   readonly unknown?: readonly UnknownAttempt[];
+  /**
+   * What was read of its lookups, `{ backups: ['a'], node: { 'worker-1': { … } } }`; a Node that is not there is undefined. A decision that asks for another one is `{ do: 'observe', because: 'lookup backups has to be
+   * read' }`. Default: nothing.
+   */
+  readonly lookups?: GivenLookups;
   /** Default: the defaults of its options. */
   readonly options?: object;
 }
@@ -87,12 +99,10 @@ export function decisions<D extends AnyDefinition>(controller: D): Decisions<Obs
   return {
     of: (given, observed, besides = {}) => {
       const { definition } = checked(controller, besides.options);
-      const outcome = definition.decide?.(
-        factsOf(definition, given, { observed, ...besides }),
-        nextOf(definition),
-      );
+      const asked = { next: nextOf(definition), values: lookupsIn(besides) };
+      const outcome = askDecide(definition, factsOf(definition, given, { observed, ...besides }), asked);
       if (outcome === undefined) throw new Error(`controller ${definition.name} has no decide`);
-      return decidedAs(outcome);
+      return 'do' in outcome ? { do: outcome.do, because: outcome.because } : decidedAs(outcome);
     },
     status: (given, observed, besides = {}) => {
       const { definition } = checked(controller, besides.options);
@@ -113,9 +123,16 @@ export function factsOf(definition: AnyDefinition, given: GivenResource, seen: S
       `${definition.name} is never asked about such a resource, its spec is not valid: ${resource.invalid}`,
     );
   // The controller's own types say what of it.
-  const facts = { resource, owned, references, observed, nowMs, unknown, unknownForMs };
+  const lookups = lookedUp(definition, lookupsIn(seen));
+  const facts = { resource, owned, references, observed, lookups, nowMs, unknown, unknownForMs };
   const { current = () => undefined } = seen;
   return { ...facts, current: current as Current<never> } as DecisionContext<never, never, unknown>;
+}
+
+function lookupsIn({ lookups = {} }: DecisionInputs): LookupValues {
+  const { node = {}, ...values } = lookups;
+  const nodes = Object.entries(node).map(([name, found]) => [keyOfNode(name), found] as const);
+  return { ...values, ...Object.fromEntries(nodes) };
 }
 
 /** As the API server would have it. */

@@ -3,7 +3,7 @@
  */
 
 export { decisions } from './decisions.ts';
-export type { DecisionInputs, Decided, Decisions, GivenResource } from './decisions.ts';
+export type { DecisionInputs, Decided, Decisions, GivenLookups, GivenResource } from './decisions.ts';
 export { explore } from './explore.ts';
 export type { ExploreOptions, Exploration } from './explore.ts';
 export type { FetchAnswer, FetchRequest } from './fetched.ts';

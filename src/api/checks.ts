@@ -27,6 +27,7 @@ interface Checked {
   readonly decide?: unknown;
   readonly revision?: number;
   readonly observeInPlan?: boolean;
+  readonly lookups?: object;
   readonly leavesStatus?: true;
 }
 
@@ -34,7 +35,7 @@ interface Checked {
 export function checkController(definition: Checked): void {
   const { name, for: type, owns = [], options, finalizer, pollInterval } = definition;
   const { view, observe, children, decide, revision, retired = [], retiredFinalizers = [] } = definition;
-  const { observeInPlan } = definition;
+  const { observeInPlan, lookups } = definition;
   const isParsedType = isKind(type) || isParsed(type);
   const kept = retired.find((type) => owns.some((each) => typeNameOf(each) === typeNameOf(type)));
   const unseen = owns.find((each) => each.view === undefined);
@@ -52,7 +53,12 @@ export function checkController(definition: Checked): void {
     !isKind(type) && 'status' in definition && `status cannot be used for ${type.kind}`,
     hidesNote(definition),
     revision !== undefined && observe === undefined && 'revision needs observe',
-    observeInPlan !== undefined && observe === undefined && 'observeInPlan needs observe',
+    observeInPlan !== undefined &&
+      (observe ?? lookups) === undefined &&
+      'observeInPlan needs observe or lookups',
+    lookups !== undefined &&
+      'node' in lookups &&
+      'the lookup "node" must have another name, since the library has one',
     !isParsedType &&
       view === undefined &&
       `${type.kind} is not of defineKind or defineType, so the controller needs a view of it`,
@@ -126,10 +132,12 @@ const LIBRARY_ACTIVITIES = [
   'updateState',
 ];
 
-type Timed = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry'>;
+type Timed = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry' | 'forgets'>;
 
-function stepProblems({ steps = {}, retired = [], ...definition }: Checked): readonly (string | undefined)[] {
-  const declared = declaredOf(definition).map(({ kind }) => kind);
+function stepProblems(its: Checked): readonly (string | undefined)[] {
+  const { steps = {}, retired = [], lookups = {} } = its;
+  const known = ['node', ...Object.keys(lookups)];
+  const declared = declaredOf(its).map(({ kind }) => kind);
   const taken = [
     ...LIBRARY_ACTIVITIES,
     ...declared.flatMap((kind) => [`create${kind}`, `apply${kind}`, `delete${kind}`]),
@@ -139,11 +147,16 @@ function stepProblems({ steps = {}, retired = [], ...definition }: Checked): rea
     // Not a member, but the prototype, where it is written out.
     ...(isPlain(steps) ? [] : [misnamed('step', '__proto__')]),
     ...Object.entries<Timed>(steps as Readonly<Record<string, Timed>>).flatMap(
-      ([step, { timeout, retry }]) => [
+      ([step, { timeout, retry, forgets = [] }]) => [
         misnamed('step', step),
         taken.includes(step)
           ? `the step "${step}" must have another name, since the library uses ${taken.join(', ')} itself`
           : undefined,
+        ...forgets.map((each) =>
+          known.includes(each)
+            ? undefined
+            : `the step "${step}" forgets "${each}", which is none of its lookups ${known.join(', ')}`,
+        ),
         mistimed('timeout', `the timeout of step ${step}`, timeout),
         mistimed('retry', `the first retry of step ${step}`, retry?.first),
         mistimed('retry', `the longest retry of step ${step}`, retry?.longest),

@@ -68,6 +68,7 @@ export interface Messages<R, Owned> {
  * @typeParam Owned what it keeps of the objects of `owns`
  * @typeParam Observed what `observe` returns
  * @typeParam Steps the data of each step, by its name
+ * @typeParam Lookups what its `lookups` return, by their names
  */
 export interface ControllerDefinition<
   F extends WatchedType,
@@ -79,6 +80,8 @@ export interface ControllerDefinition<
   Options extends z.ZodObject = any,
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
   Clients = any,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
+  Lookups = any,
 > {
   /** Lower-case words joined by `-`, at most 63 characters: `image-scan`. It is in workflow ids, so it stays. Another one for each controller of an operator. */
   readonly name: string;
@@ -143,7 +146,19 @@ export interface ControllerDefinition<
     context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
   ): Promise<Observed>;
   /**
-   * Only with `observe`. `plan` calls it, with the real clients and the credentials of the person who asks. Without it, a plan goes by what the
+   * Named reads that only some decisions need: `{ copies: { read: ({ kube }) => kube.list(SECRETS) } }`. `decide` gets what they return as `lookups`. One is read once a decision asks for it, and what
+   * it returns is kept for the steps that follow in the run, until one `forgets` it. Reads only, within ten seconds. The watcher reads none: it then starts a
+   * run. So do not ask for one on the way to `next.converged`: that is an error. The name `node` is taken. Default: none.
+   */
+  readonly lookups?: {
+    readonly [Name in keyof Lookups]: {
+      read(
+        context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
+      ): Promise<Lookups[Name]>;
+    };
+  };
+  /**
+   * Only with `observe` or `lookups`. `plan` calls them, with the real clients and the credentials of the person who asks. Without it, a plan goes by what the
    * operator observed last, and says so. Default: false.
    */
   readonly observeInPlan?: boolean;
@@ -168,7 +183,8 @@ export interface ControllerDefinition<
       Steps[Name],
       NoInfer<Clients>,
       z.output<NoInfer<Options>>,
-      F extends AnyKind ? StatusOf<F> : never
+      F extends AnyKind ? StatusOf<F> : never,
+      NoInfer<Lookups>
     >;
   };
   /**
@@ -180,7 +196,8 @@ export interface ControllerDefinition<
       NoInfer<ResourceFor<F, View>>,
       NoInfer<Owned>,
       NoInfer<Observed>,
-      z.output<NoInfer<Options>>
+      z.output<NoInfer<Options>>,
+      NoInfer<Lookups>
     >,
     next: NextOf<NoInfer<Steps>, F extends AnyKind ? StatusOf<F> : never>,
   ): Decision;
@@ -190,7 +207,8 @@ export interface ControllerDefinition<
       NoInfer<ResourceFor<F, View>>,
       NoInfer<Owned>,
       NoInfer<Observed>,
-      z.output<NoInfer<Options>>
+      z.output<NoInfer<Options>>,
+      NoInfer<Lookups>
     >,
   ): F extends AnyKind ? Partial<StatusOf<F>> : never;
   /**
@@ -260,9 +278,10 @@ export function defineController<
   Steps = unknown,
   Options extends z.ZodObject = z.ZodObject,
   Clients = undefined,
+  Lookups = unknown,
 >(
-  definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients>,
-): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients> {
+  definition: ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients, Lookups>,
+): ControllerDefinition<F, View, Owned, Observed, Steps, Options, Clients, Lookups> {
   checkController(definition);
   return definition;
 }

@@ -38,6 +38,7 @@ export type {
 export type { DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
 export type {
   DecisionContext,
+  LookedUp,
   MessageSubject,
   ObserveContext,
   StepContext,

@@ -13,8 +13,9 @@ import type { Kube, KubeReader } from './kube.ts';
  * @typeParam Owned the views of the objects of `owns`
  * @typeParam Observed what `observe` returns
  * @typeParam Options the values of its options
+ * @typeParam Lookups what its `lookups` return, by their names
  */
-export interface DecisionContext<R, Owned, Observed, Options = unknown> {
+export interface DecisionContext<R, Owned, Observed, Options = unknown, Lookups = unknown> {
   readonly resource: R;
   /** The views of the objects that belong to the resource: of the types of `owns` that have a `view`. */
   readonly owned: readonly Owned[];
@@ -24,6 +25,11 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown> {
   readonly current: Current<Owned>;
   /** What `observe` has read for this decision. */
   readonly observed: Observed;
+  /**
+   * Reads that only some decisions need. One that was not read yet is undefined. Then the answer of `decide` does not count: the library reads it,
+   * and asks again. Other functions get what was read for the decision.
+   */
+  readonly lookups: LookedUp<Lookups>;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** As the operator has them. */
@@ -36,6 +42,14 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown> {
   /** For how long one of them may take effect yet, in milliseconds; 0: there is none. */
   readonly unknownForMs: number;
 }
+
+/** The author's lookups by their names, and those of the library. */
+export type LookedUp<Lookups> = { readonly [Name in keyof Lookups]: Lookups[Name] | undefined } & {
+  /**
+   * The Node of that name. Undefined: it was not read yet, or there is none. Needs `allow(NODES, ['get'])` in `permissions`.
+   */
+  node(name: string): KubernetesObject | undefined;
+};
 
 /**
  * What `observe` is given.
@@ -112,6 +126,7 @@ export interface StepResult<Status = never> {
  *
  * @typeParam Data what a decision hands over besides a reason
  * @typeParam Status the author's own fields of the status
+ * @typeParam Lookups what the `lookups` of the controller return, by their names
  */
 export interface StepDefinition<
   R,
@@ -121,6 +136,7 @@ export interface StepDefinition<
   Clients = unknown,
   Options = unknown,
   Status = never,
+  Lookups = unknown,
 > {
   /** What the Temporal UI shows beside the activity, before the reason: `create the bucket`. */
   readonly summary: string;
@@ -152,7 +168,7 @@ export interface StepDefinition<
    */
   readonly onChange?: 'interrupt' | 'finish';
   /** How many writes it makes. With more than ten, each attempt has its full time. Default: one. */
-  writes?(context: DecisionContext<R, Owned, Observed, Options>, data: Data): number;
+  writes?(context: DecisionContext<R, Owned, Observed, Options, Lookups>, data: Data): number;
   /**
    * What is read before the step is done. Only of a controller without `observe`.
    *
@@ -165,7 +181,9 @@ export interface StepDefinition<
    * The objects that the step may delete, and that a person may have to approve of: `{ what: 'Secret', count: 2, objects: () => secrets }`.
    * `kube.delete` and `kube.evict` refuse any other one. Default: none.
    */
-  deletes?(context: DecisionContext<R, Owned, Observed, Options>, data: Data): Deletion;
+  deletes?(context: DecisionContext<R, Owned, Observed, Options, Lookups>, data: Data): Deletion;
+  /** Lookups that it makes out of date, such as `['jobs']`; `node` is all Nodes. They are read again when a decision asks for them. Default: none. */
+  readonly forgets?: readonly string[];
   /**
    * Does it, within `timeout`. An attempt may be repeated, and may take effect after a later one. What a server answers to `kube` counts as observed: where the step is not external and writes only to the
    * resource and to objects of `owns`, nothing is read again before the next decision.

@@ -249,6 +249,40 @@ describe('a plan of a controller with an outside system', () => {
     expect(status).toBe(0);
   });
 
+  it.each([
+    [{}, 'the rest depends on what `observe` finds', []],
+    [{ observeInPlan: true }, 'then: up to date: it is known', ['find web']],
+  ])('reads a lookup only where the controller allows that: %j', async (more, end, expected) => {
+    const calls: string[] = [];
+    const its = defineController({
+      ...{ name: 'shop', for: Shop, ...more },
+      clients: () => ({ find: (name: string) => Promise.resolve(calls.push(`find ${name}`)) }),
+      lookups: { found: { read: ({ resource: { metadata }, clients }) => clients.find(metadata.name) } },
+      steps: {
+        mark: {
+          summary: 'mark it',
+          run: async ({ kube, resource: { metadata } }) => {
+            const labels = { is: 'known' };
+            await kube.patch({ ...metadata, type: Shop }, { metadata: { uid: metadata.uid, labels } });
+            return 'marked it';
+          },
+        },
+      },
+      decide: ({ resource: { metadata }, lookups }, next) => {
+        if (metadata.labels?.['is'] === 'known') return next.converged('it is known');
+        return lookups.found === undefined
+          ? next.stalled({ reason: 'NotFound', message: 'it is not found', advice: [] })
+          : next.do.mark('it is found');
+      },
+    });
+    const plan = await plannerOf(its, { [AT]: { ...shop, status: {} } }).of(
+      REF.uid,
+      namedResource(definedController(its), REF.name, REF.namespace),
+    );
+    expect(textOfPlan(plan, plain)).toContain(end);
+    expect(calls).toEqual(expected);
+  });
+
   it('says that it did not observe where the spec is new', async () => {
     const { calls, planned } = anOutsideSystem();
     const { stdout, status } = await planned(aShop({ generation: 2 }));

@@ -1,5 +1,5 @@
 import { PassedOn } from './failing.ts';
-import { stepsOf, type AnyDefinition, type AnySteps } from './definition.ts';
+import { stepsOf, type AnyDefinition, type AnyLookups, type AnySteps } from './definition.ts';
 
 /** A plan must not read an outside system, unless the controller allows it, and must never write to one. */
 export class OutsideNotAsked extends PassedOn {
@@ -21,6 +21,7 @@ const DECIDING = ['decide', 'status', 'interruptOn', 'children'];
 /** The same controller, whose functions are given its options, and those that read or write its clients. */
 export function bound(definition: AnyDefinition, { options, clients }: BoundInputs): AnyDefinition {
   if (definition.options === undefined && definition.clients === undefined) return definition;
+  const lookups = definition.lookups as AnyLookups | undefined;
   const withOptions = (facts: object) => ({ ...facts, options });
   // In place: what else there is, is made only when it is asked for.
   const withClients = (user: ClientsUser) => (facts: object) =>
@@ -29,11 +30,16 @@ export function bound(definition: AnyDefinition, { options, clients }: BoundInpu
     name,
     { ...step, ...calling(step, ['run'], withClients('run')), ...calling(step, ['deletes'], withOptions) },
   ]);
+  const readers = Object.entries(lookups ?? {}).map(([name, lookup]) => [
+    name,
+    calling(lookup, ['read'], withClients('observe')),
+  ]);
   return {
     ...definition,
     ...(definition.options !== undefined && { optionValues: options }),
     ...calling(definition, DECIDING, withOptions),
     ...calling(definition, ['observe'], withClients('observe')),
+    ...(lookups && { lookups: Object.fromEntries(readers) as AnyLookups }),
     ...(definition.references && {
       references: definition.references.map((each) => ({
         ...each,

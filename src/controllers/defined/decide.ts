@@ -48,6 +48,7 @@ import {
   type LiveReads,
   type SeenResource,
 } from './observation.ts';
+import { askDecide } from './lookups.ts';
 import { ownedTypes } from './owned.ts';
 import { referredTypes } from './references.ts';
 import { contextOf, isSameIn, reportStep, statusPatch, unknownFor, type Situation } from './reporting.ts';
@@ -260,7 +261,8 @@ class Deciding {
     if (!isAllElseDone || definition.decide === undefined || view.isBeingDeleted || definition.isUnobserved)
       return undefined;
     if (reads.isOutdated) return OUTDATED;
-    const outcome = definition.decide(contextOf(this.#at), nextOf(definition));
+    const outcome = this.#asked();
+    if (outcome === undefined || 'do' in outcome) return outcome;
     if (outcome.is === 'converged') return undefined;
     if (outcome.is !== 'wait') return this.#take(outcome);
     return isStep(next) ? undefined : this.#rest(sooner(next, outcome));
@@ -284,18 +286,24 @@ class Deciding {
   }
 
   #decideItself(notReady?: ChildrenNotReady): DefinedDecision {
-    if (this.#at.definition.isUnobserved) return this.#decideUnobserved();
+    const { definition } = this.#at;
+    if (definition.isUnobserved) return this.#decideUnobserved();
     if (this.#at.reads.isOutdated) return OUTDATED;
-    const definition = this.#at.definition;
     const next = nextOf(definition);
     const outcome =
-      definition.decide?.(contextOf(this.#at), next) ??
+      this.#asked() ??
       (this.#at.view.isBeingDeleted
         ? next.removeFinalizer('nothing is left of it elsewhere')
         : next.converged('all declared objects are as they are declared'));
+    if ('do' in outcome) return outcome;
     return outcome.is === 'converged' && notReady !== undefined
       ? this.#notReady(notReady)
       : this.#take(outcome);
+  }
+
+  #asked(): ReturnType<typeof askDecide> {
+    const { definition, reads } = this.#at;
+    return askDecide(definition, contextOf(this.#at), { next: nextOf(definition), values: reads.lookups });
   }
 
   /** As on the watch: the operator would start no run while its last verdict stands. */

@@ -48,6 +48,9 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- likewise
 export type AnySteps = Readonly<Record<string, StepDefinition<any, any, any, any, any, any, any>>>;
 
+/** Those of any controller. */
+export type AnyLookups = Readonly<Record<string, { read(context: unknown): Promise<unknown> }>>;
+
 /** What the author's functions get: the view of a resource, where the controller has one; else the whole of it. */
 export type LiveResource =
   (ResourceOf<AnyKind> & { readonly view?: undefined }) | (ViewedObject<unknown> & Absent);

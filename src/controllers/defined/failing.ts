@@ -2,7 +2,7 @@ import { StepError } from '../../api/step-error.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Cause } from '../../contract/cause.ts';
 import { truncate } from '../../contract/text.ts';
-import type { AnyDefinition, AnySteps } from './definition.ts';
+import type { AnyDefinition, AnyLookups, AnySteps } from './definition.ts';
 
 /*
  * What the functions of a controller throw: a StepError means what it says, and so does an error of the API server. Any other one is
@@ -68,31 +68,34 @@ const DECIDING: Functions = {
   refusal: 'RefusalFailed',
 };
 const OBSERVING: Functions = { observe: 'ObserveFailed' };
+const READING: Functions = { read: 'ObserveFailed' };
 const RUNNING: Functions = { run: 'StepFailed', deletes: 'DecideFailed', writes: 'DecideFailed' };
 const REFERRING: Functions = { names: 'ReferencesFailed', matchLabels: 'ReferencesFailed' };
 const OWNING: Functions = { view: 'ViewFailed', ownerOf: 'ViewFailed', nameFor: 'ViewFailed' };
 
-const ASKING: readonly string[] = ['observe', 'run'];
+const ASKING: readonly string[] = ['observe', 'read', 'run'];
 
 /** The same controller, whose functions throw nothing but errors that say what they mean. */
 export function saying(definition: AnyDefinition): AnyDefinition {
   const { name, owns, references, steps } = definition;
+  const lookups = definition.lookups as AnyLookups | undefined;
   const of = (its: object, functions: Functions, whose = '') => failing(its, functions, { name, whose });
   const inEach = <T extends { readonly kind: string }>(types: readonly T[], functions: Functions) =>
     types.map((type) => ({ ...type, ...of(type, functions, ` of ${type.kind}`) }));
+  const inNamed = <T extends object>(all: Readonly<Record<string, T>>, functions: Functions, what: string) =>
+    Object.fromEntries(
+      Object.entries(all).map(([named, its]) => [
+        named,
+        { ...its, ...of(its, functions, ` of ${what} ${named}`) },
+      ]),
+    );
   return {
     ...definition,
     ...of(definition, { ...DECIDING, ...OBSERVING }),
+    ...(lookups && { lookups: inNamed(lookups, READING, 'lookup') }),
     ...(owns && { owns: inEach(owns, OWNING) }),
     ...(references && { references: inEach(references, REFERRING) }),
-    ...(steps && {
-      steps: Object.fromEntries(
-        Object.entries(steps as AnySteps).map(([step, its]) => [
-          step,
-          { ...its, ...of(its, RUNNING, ` of step ${step}`) },
-        ]),
-      ),
-    }),
+    ...(steps && { steps: inNamed(steps as AnySteps, RUNNING, 'step') }),
   };
 }
 

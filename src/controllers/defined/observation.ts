@@ -9,6 +9,7 @@ import type { DeclaredView } from './children/declared.ts';
 import type { PodsFound } from './children/hanging.ts';
 import type { ChildView } from './children/view.ts';
 import type { AuthorsStep } from './definition.ts';
+import type { LookupValues } from './lookups.ts';
 import type { OwnedView } from './owned.ts';
 import type { DefinedView } from './view.ts';
 
@@ -35,6 +36,8 @@ export interface SeenResource {
 export interface LiveReads {
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
+  /** Reads that decisions have asked for. Absent: none. */
+  readonly lookups?: LookupValues;
   /** Declared objects were written since `observe` was asked. */
   readonly isOutdated?: true;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */

@@ -11,6 +11,7 @@ import { currentOf, judged } from './children/current.ts';
 import { doneFinding, withDone } from './children/done.ts';
 import { findingsOf, type ReportedRest } from './findings.ts';
 import { inputsDigest, inputsFinding } from './inputs.ts';
+import { lookedUp } from './lookups.ts';
 import { noteOf } from './note.ts';
 import type { LibraryStep, LiveReads, SeenResource, StatusPatch } from './observation.ts';
 import { viewsOf } from './owned.ts';
@@ -38,6 +39,7 @@ export interface Situation {
 export function contextOf(at: Situation): DecisionContext<LiveResource, unknown, unknown> {
   const { resource, reads, seen, nowMs, unknown, view } = at;
   const { observed } = reads;
+  const lookups = lookedUp(at.definition, reads.lookups);
   const references = seen.referred?.objects ?? [];
   const unknownForMs = unknownFor(at);
   const children = reads.declared && 'there' in reads.declared ? reads.declared : undefined;
@@ -47,7 +49,8 @@ export function contextOf(at: Situation): DecisionContext<LiveResource, unknown,
   );
   return {
     ...UNBOUND,
-    ...{ resource, owned: viewsOf(seen.owned), references, observed, nowMs, unknown, unknownForMs, current },
+    ...{ resource, owned: viewsOf(seen.owned), references, observed, lookups, current },
+    ...{ nowMs, unknown, unknownForMs },
   };
 }
 

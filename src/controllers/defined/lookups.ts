@@ -1,0 +1,85 @@
+import type { Decision } from '../../api/next.ts';
+import type { DecisionContext, LookedUp } from '../../api/step.ts';
+import type { Observe } from '../../contract/decision.ts';
+import type { AnyDefinition, LiveResource, nextOf } from './definition.ts';
+
+/** What was read, by `jobs` or `node worker-1`. */
+export type LookupValues = Readonly<Record<string, unknown>>;
+
+/** A decision asks for what was not read yet. */
+export interface LookupObserve extends Observe {
+  readonly lookups: readonly string[];
+}
+
+export function isLookup(asked: Observe): asked is LookupObserve {
+  return 'lookups' in asked;
+}
+
+const NODE = 'node ';
+
+/** Undefined: it is a lookup of the author's. */
+export function nodeIn(key: string): string | undefined {
+  return key.startsWith(NODE) ? key.slice(NODE.length) : undefined;
+}
+
+export function keyOfNode(name: string): string {
+  return `${NODE}${name}`;
+}
+
+/** What a step leaves of them. @param forgets names, `node` for all Nodes */
+export function remaining(values: LookupValues, forgets: readonly PropertyKey[] = []): LookupValues {
+  const isForgotten = (key: string) => forgets.includes(nodeIn(key) === undefined ? key : 'node');
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !isForgotten(key)));
+}
+
+/** As the functions of the author are given them. */
+export function lookedUp(
+  { lookups = {} }: Pick<AnyDefinition, 'lookups'>,
+  values: LookupValues = {},
+  onAsked?: (key: string) => void,
+): LookedUp<unknown> {
+  const read = (key: string) => {
+    onAsked?.(key);
+    return values[key];
+  };
+  const getters = Object.keys(lookups as object).map(
+    // To look through all of them is not to ask for one: they are not enumerable.
+    (name) => [name, { get: () => read(name) }] as const,
+  );
+  const node = (name: string) => read(keyOfNode(name));
+  return Object.defineProperties({ node }, Object.fromEntries(getters)) as LookedUp<unknown>;
+}
+
+type Next = ReturnType<typeof nextOf>;
+
+/**
+ * Asks `decide`. Whatever it answers, or throws, counts once all that it has asked for is read.
+ *
+ * @throws Error where it rests by what no watch shows: each change would begin a run
+ */
+export function askDecide(
+  definition: AnyDefinition,
+  context: DecisionContext<LiveResource, unknown, unknown>,
+  { next, values = {} }: { readonly next: Next; readonly values?: LookupValues | undefined },
+): Decision | LookupObserve | undefined {
+  const asked = new Set<string>();
+  const lookups = lookedUp(definition, values, (key) => asked.add(key));
+  const unread = () => [...asked].filter((key) => !Object.hasOwn(values, key));
+  let outcome: Decision | undefined;
+  try {
+    outcome = definition.decide?.({ ...context, lookups }, next);
+  } catch (error) {
+    if (unread().length === 0) throw error;
+  }
+  if (unread().length > 0)
+    return { do: 'observe', because: `${inWords(unread())} has to be read`, lookups: unread() };
+  if (outcome?.is === 'converged' && asked.size > 0)
+    throw new Error(
+      `decide asks for ${inWords([...asked])} on the way to next.converged: no watch shows it, so that each change begins a run; decide that from what is watched, or from observe`,
+    );
+  return outcome;
+}
+
+function inWords(keys: readonly string[]): string {
+  return `lookup ${keys.join(', ')}`;
+}
