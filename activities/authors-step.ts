@@ -16,6 +16,7 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import type { WriteHooks, AcceptedWrite } from './authors-kube.ts';
+import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
 import { PartlyDone, type Performed, type AttemptContext } from './reconciler.ts';
 
 /** What an author's step is given, and what is known after it. */
@@ -31,7 +32,7 @@ interface Doing<O> {
   };
   readonly context: Pick<
     AttemptContext,
-    'now' | 'superseded' | 'progress' | 'idempotencyKey' | 'log' | 'begins'
+    'ref' | 'now' | 'superseded' | 'progress' | 'idempotencyKey' | 'log' | 'begins'
   >;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked once all is done. Undefined: it has to be observed. */
@@ -73,9 +74,14 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
     },
     mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
   };
+  const call = {
+    of: { controller: definition.name, uid: context.ref.uid },
+    ...{ what: `run of step ${step.do}`, maxMs: runMaxMs(its), log: running.log },
+  };
+  refuseBesideHanging(call);
   try {
     context.begins?.();
-    const result = await its.run(running, step.data);
+    const result = await untilGivenUp(call, () => its.run(running, step.data));
     const { message, event, status } =
       typeof result === 'string'
         ? { message: result }

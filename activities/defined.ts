@@ -36,6 +36,7 @@ import {
   isDeclaring,
   isExternal,
   isHeld,
+  runMaxMs,
   stepsOf,
   UNBOUND,
   type AnyDefinition,
@@ -59,6 +60,7 @@ import { stepName } from '../src/controllers/defined/children/decide.ts';
 import { ChildrenClient, type LiveChildren } from './children.ts';
 import { dryRunning } from './dry-run.ts';
 import { Folded } from './folded.ts';
+import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
 import { changeOf } from './overridden.ts';
 import {
   ATTEMPTS_UNTOLD,
@@ -87,6 +89,7 @@ export function definedReconciler(
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe,
     look,
+    ...definition.limits,
     ...(isReadLess && { confirm }),
     perform: async (step, observation, context) =>
       withLookups(await perform(step, observation, context), { step, observation, context }),
@@ -130,10 +133,14 @@ export function definedReconciler(
       const pods = await readPods({ ...view, resource }, declared);
       const live = { ...(declared && { declared }), ...(pods && { pods }), ...asked };
       seen = { ...seen, live };
+      const call = { of: { controller: definition.name, uid: ref.uid }, what: 'observe' };
+      refuseBesideHanging(call);
       const signal = soon(superseded);
       const unknown = unknownTo(its);
       const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
-      const observed: unknown = definition.isUnobserved ? undefined : await definition.observe?.(facts);
+      const asks = async (): Promise<unknown> =>
+        definition.isUnobserved ? undefined : await definition.observe?.(facts);
+      const observed: unknown = await untilGivenUp({ ...call, maxMs: runMaxMs({}), log }, asks);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
       if (superseded.aborted) throw error;

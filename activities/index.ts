@@ -17,6 +17,7 @@ import { shortened } from '../src/contract/text.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { Account } from './account.ts';
 import { atTheEdge } from './edge.ts';
+import { isHanging } from './hanging.ts';
 import { lastHeartbeat, withHeartbeats, type Progress } from './heartbeats.ts';
 import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
 import {
@@ -28,6 +29,7 @@ import {
 } from './run-memory.ts';
 import { PartlyDone, type Reconciler, type AttemptContext } from './reconciler.ts';
 import { StepRun, type StepEnd } from './step-run.ts';
+import type { NoTurn, Turn, Turns } from './turns.ts';
 
 /** All activities, by the names that workflows call them by. @param reconcilers by the names of their controllers */
 export function activitiesFor(
@@ -63,7 +65,7 @@ export function dispatching(byController: Readonly<Record<string, StepActivities
 function otherVersion(): StepReport {
   const { activityType } = activityInfo();
   const what = `another decision: this version has no step ${activityType}`;
-  return { did: [], next: waitFor(what, OTHER_VERSION_MS) };
+  return { did: [], next: waitFor(what, OTHER_VERSION_MS), hasNotLooked: true };
 }
 
 export interface ReconcileDependencies {
@@ -74,6 +76,8 @@ export interface ReconcileDependencies {
   readonly watched?: ((ref: ResourceRef) => unknown) | undefined;
   /** Default: none is. @throws ApiError */
   readonly isNamespacePaused?: ((namespace: string) => Promise<boolean>) | undefined;
+  /** Default: each attempt gets a turn. */
+  readonly turns?: Turns;
   readonly recorder: Recorder;
   readonly log: Logger;
 }
@@ -117,6 +121,8 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const execution = executionOf(input);
     const account = new Account(input, this.#reconciler.controller.mayStillArrive !== undefined);
     const withUndelivered = this.#undelivered.begin(execution.runId, results, lastHeartbeat().did);
+    const turn = this.#takeTurn(ref);
+    if ('againMs' in turn) return { did: withUndelivered([]), ...withoutTurn(turn), ...account.report };
     const edge = { log, recorder, regarding: this.#regarding, account };
     const attempt = (runLog: Logger, progress: Progress) =>
       this.#superseding.run(execution.workflowId, async (superseded) => {
@@ -141,7 +147,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
             if (!isOf(error.cause, 'retry-after')) withUndelivered(did);
           }
           account.unknown = run.unknown;
-          if (account.isNotBegun && isOf(error, 'unavailable', 'api-missing', 'expired'))
+          if (account.isNotBegun && mayBeginLater(error))
             return { did: [], next: cannotBegin(name, error, runLog), ...account.report };
           throw error;
         }
@@ -149,8 +155,18 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
     const before = this.#undelivered.of(execution.runId, results);
     const result = await atTheEdge(edge, ref, (runLog) =>
       withHeartbeats(before, (progress) => attempt(runLog, progress)),
-    );
+    ).finally(turn.end);
     return { ...result, did: withUndelivered(result.did) };
+  }
+
+  #takeTurn(ref: ResourceRef): Turn | NoTurn {
+    const { controller, concurrency } = this.#reconciler;
+    const request = {
+      ...{ controller: ref.controller, workflowId: workflowIdFor(ref), concurrency },
+      namespace: namespaceOf(ref, controller.primary.type),
+      isLocal: activityInfo().isLocal,
+    };
+    return this.#dependencies.turns?.take(request) ?? { end: () => undefined };
   }
 
   #contextOf(
@@ -215,6 +231,16 @@ function executionOf({ ref, changes }: StepInput): Execution {
   const workflowId = workflowIdFor(ref);
   // A workflow of somebody else may ask for steps of several resources: what is known of one is not of the others.
   return { workflowId, runId: `${runId}/${workflowId}`, changes };
+}
+
+/** It has not begun, so that nothing is in doubt. */
+function withoutTurn({ because, againMs }: NoTurn): Pick<StepReport, 'next' | 'hasNotLooked'> {
+  return { next: waitFor(`its turn: ${because}`, againMs), hasNotLooked: true };
+}
+
+/** What keeps a step from beginning keeps the observation from it, too. */
+function mayBeginLater(error: unknown): error is Error {
+  return isOf(error, 'unavailable', 'api-missing', 'expired') || isHanging(error);
 }
 
 /** Its backoff is that of the observation that comes next: so nothing is in doubt when a change ends it. */

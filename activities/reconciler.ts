@@ -115,6 +115,8 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    * @param name of the activity; undefined: something was done in it
    */
   withRefusal?(observation: O, refusal: Refusal, name?: string): O;
+  /** The most attempts that a process has in progress. Default: as many as it has slots. */
+  readonly concurrency?: number;
   /** Whether the step changes something outside of the cluster, so that it cannot be rehearsed. Default: none does. */
   isExternal?(step: string): boolean;
   /** Performs one step. Safe to repeat. @throws ApiError */

@@ -4,6 +4,7 @@ import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
 import { Memory, Superseding } from '../activities/run-memory.ts';
 import { pausedNamespaces } from '../activities/paused-namespaces.ts';
+import { Turns } from '../activities/turns.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
 import { temporalConfigRotated } from './config/temporal-rotation.ts';
@@ -365,7 +366,13 @@ async function workerOf({ parts, target, memory, watching, own }: Working): Prom
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
   const { reconcilers, isNamespacePaused } = own;
   const superseding = new Superseding();
-  const all = activitiesFor(reconcilers, { ...parts, memory, superseding, watched, isNamespacePaused });
+  const turns = new Turns({
+    ...{ slots: config.load.activitySlots, controllers: program.controllers.length },
+    onDenied: (controller) => telemetry.turnDenied(controller),
+    onWaited: (controller, ms) => telemetry.turnAwaited(controller, ms / 1_000),
+  });
+  const dependencies = { ...parts, memory, superseding, turns, watched, isNamespacePaused };
+  const all = activitiesFor(reconcilers, dependencies);
   const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);
   const activities = reportingEnds(steps, (ref) => watching?.watcher.runEnded(ref));
   const { connection, namespace, taskQueue, dataConverter } = target;

@@ -59,10 +59,17 @@ export class Attempts {
     const isRenamed = !isDone && next.do === step.do && 'digest' in next && next.digest !== step.digest;
     this.#otherData = isRenamed ? this.#otherData + 1 : isDone ? 0 : this.#otherData;
     if (did.length > 0) this.#failures = 0;
-    const isOneUnknown = unknown.some(({ idempotencyKey }) => idempotencyKey === this.#last?.idempotencyKey);
     if (isUnknown === true) return;
     if (isDone) this.#settle();
-    else if (!isOneUnknown) this.#last = undefined;
+    else if (!this.#isLastUnknown) this.#last = undefined;
+  }
+
+  /** Whether an earlier attempt with the last key has no known result: then the step finds out with that key, however late. */
+  get #isLastUnknown(): boolean {
+    const key = this.#last?.idempotencyKey;
+    return this.#unknown.some(
+      ({ idempotencyKey, isSettled }) => idempotencyKey === key && isSettled !== true,
+    );
   }
 
   learn(unknown: readonly UnknownAttempt[]): void {

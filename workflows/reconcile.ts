@@ -205,7 +205,7 @@ class Reconcile {
   #note(called: Step | Observe, report: StepReport): void {
     const { do: step } = called;
     const { did, refusal } = report;
-    this.#results += 1;
+    if (report.hasNotLooked !== true) this.#results += 1;
     this.#attempts.reported(called, report);
     this.#did = addedUp([...this.#did, ...did]);
     if (refusal !== undefined) this.#refused = { step, ...refusal };

@@ -21,6 +21,7 @@ interface Checked {
   readonly retired?: readonly ResourceType[];
   readonly retiredFinalizers?: readonly string[];
   readonly pollInterval?: string;
+  readonly limits?: { readonly concurrency: number };
   readonly view?: unknown;
   readonly observe?: unknown;
   readonly children?: unknown;
@@ -33,7 +34,7 @@ interface Checked {
 
 /** @throws Error where it cannot work */
 export function checkController(definition: Checked): void {
-  const { name, for: type, owns = [], options, finalizer, pollInterval } = definition;
+  const { name, for: type, owns = [], options, finalizer, pollInterval, limits } = definition;
   const { view, observe, children, decide, revision, retired = [], retiredFinalizers = [] } = definition;
   const { observeInPlan, lookups } = definition;
   const isParsedType = isKind(type) || isParsed(type);
@@ -52,6 +53,7 @@ export function checkController(definition: Checked): void {
     children === undefined && decide === undefined && 'it has neither children nor decide',
     !isKind(type) && 'status' in definition && `status cannot be used for ${type.kind}`,
     hidesNote(definition),
+    isUncountable(limits?.concurrency) && 'limits.concurrency must be a whole number from 1',
     revision !== undefined && observe === undefined && 'revision needs observe',
     observeInPlan !== undefined &&
       (observe ?? lookups) === undefined &&
@@ -66,6 +68,10 @@ export function checkController(definition: Checked): void {
       children === undefined &&
       `owns of ${unseen.kind} needs a view, which decide is given, or children, which declares it`,
   ]);
+}
+
+function isUncountable(count: number | undefined): boolean {
+  return count !== undefined && !(Number.isInteger(count) && count >= 1);
 }
 
 type Remembering = Pick<

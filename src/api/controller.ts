@@ -234,6 +234,11 @@ export interface ControllerDefinition<
   refusal?(error: ApiError): Cause | undefined;
   /** What the commands say. Default: from the spec and the conditions. */
   readonly messages?: Messages<NoInfer<ResourceFor<F, View>>, NoInfer<Owned>>;
+  /**
+   * `concurrency`: the most attempts that one process has in progress, from 1. Who gets no turn holds no slot, and comes again. Without it,
+   * a controller has half of the slots of a worker, a namespace a quarter, and more only while enough are free.
+   */
+  readonly limits?: { readonly concurrency: number };
   /** What `observe` and the steps need in the cluster. What the library itself needs is added. Default: nothing. */
   readonly permissions?: readonly PolicyRule[];
 }

@@ -194,6 +194,8 @@ export interface StepReport {
   readonly unknown?: readonly UnknownAttempt[];
   /** Such is this one: what it has done, if anything, is not all that it may have done. */
   readonly isUnknown?: true;
+  /** Nothing was read for it: the next step is the one to find out what an earlier run may have left. */
+  readonly hasNotLooked?: true;
 }
 
 export function isRest(decision: NextStep): decision is Rest {

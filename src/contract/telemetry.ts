@@ -13,6 +13,10 @@ export interface Telemetry {
   requestEnded(request: EndedRequest): void;
   /** Runs one attempt of a step activity, and resolves or rejects as it does. */
   step(about: StepAttempt, work: () => Promise<StepReport>): Promise<StepReport>;
+  /** A step attempt has got no turn: more are wanted than there are slots. */
+  turnDenied(controller: string): void;
+  /** It has got one, after so long. */
+  turnAwaited(controller: string, seconds: number): void;
   /** A request to the API server is about to be sent. */
   request(about: RequestAbout): RequestObserver;
   /** A request to the API server, or a watch of it, ended in an error. @param meaning a class of `src/kubernetes/errors.ts` */
@@ -179,6 +183,8 @@ export const SILENT: Telemetry = {
   runStarted: nothing,
   requestEnded: nothing,
   step: (_, work) => work(),
+  turnDenied: nothing,
+  turnAwaited: nothing,
   request: () => ({ answered: nothing, failed: nothing }),
   requestFailed: nothing,
 };

@@ -46,6 +46,7 @@ export function operatorMetrics(options: MetricsOptions): Metrics {
     watch: watchMetrics(registry, options.controllers.flatMap(kindsOf)),
     ...runMetrics(registry, controllers),
     step: (about, work) => steps.step(about, work),
+    ...turnMetrics(registry, controllers),
     request: requestMetrics(registry),
     requestFailed: requestErrorMetrics(registry),
     contentType: registry.contentType,
@@ -88,6 +89,28 @@ function runMetrics(
   return {
     runStarted: ({ controller }) => started.inc({ controller }),
     requestEnded: ({ controller, seconds }) => convergence.observe({ controller }, Math.max(0, seconds)),
+  };
+}
+
+function turnMetrics(
+  registry: Registry,
+  controllers: readonly string[],
+): Pick<Telemetry, 'turnDenied' | 'turnAwaited'> {
+  const labelNames = ['controller'] as const;
+  const initially = controllers.map((controller) => ({ controller }));
+  const denied = counter(registry, {
+    name: 'durable_operator_turns_denied_total',
+    help: 'Total number of step attempts that got no turn, since too many of their controller or namespace were in progress',
+    ...{ labelNames, initially },
+  });
+  const awaited = histogram(registry, {
+    name: 'durable_operator_turn_wait_seconds',
+    help: 'Time that a step attempt waited for its turn, in seconds; who gets one at once is not counted',
+    ...{ labelNames, initially, buckets: CONVERGENCE_BUCKETS },
+  });
+  return {
+    turnDenied: (controller) => denied.inc({ controller }),
+    turnAwaited: (controller, seconds) => awaited.observe({ controller }, seconds),
   };
 }
 

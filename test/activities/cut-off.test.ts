@@ -15,7 +15,8 @@ function anAttempt() {
   const asked = new AbortController();
   const told: string[] = [];
   const progress = (did: readonly Action[]) => told.push(sentenceOf(did));
-  return { asked, told, context: { now: () => 0, superseded: asked.signal, progress } };
+  const ref = { controller: 'greeter', namespace: 'shop', name: 'front', uid: 'uid-of-front' };
+  return { asked, told, context: { ref, now: () => 0, superseded: asked.signal, progress } };
 }
 
 describe('a step of an author', () => {

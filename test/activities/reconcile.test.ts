@@ -840,6 +840,7 @@ describe('the activities of all controllers', () => {
       await asActivity(info, () => call('lamp', name) ?? Promise.reject(new Error('no activity'))),
     ).toEqual({
       did: [],
+      hasNotLooked: true,
       next: waitFor(`another decision: this version has no step ${activityType}`, 1_000),
     });
   });

@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ApplicationFailure, TimeoutFailure } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { converged, type Action, type NextInHistory, type StepReport } from '../../src/contract/decision.ts';
+import {
+  converged,
+  waitFor,
+  type Action,
+  type NextInHistory,
+  type StepReport,
+} from '../../src/contract/decision.ts';
 import { FAILURE } from '../../src/contract/failures.ts';
 import type { RunInput } from '../../src/contract/run.ts';
 import { CHANGE, WorkflowInProcess } from '../support/workflow-in-process.ts';
@@ -74,6 +80,20 @@ describe('the key of an attempt', () => {
     await run.isCancelled();
     await run.ends(result(A));
     expect(keyOf(run)).toBe(first);
+  });
+
+  it('is the same where a later attempt has got no turn, or has decided to wait', async () => {
+    const [run] = await start(A);
+    const first = keyOf(run);
+    const waits = waitFor('its turn', 500);
+    for (const report of [{ ...result(waits), hasNotLooked: true as const }, result(waits)]) {
+      await run.fails(lost({ did: [], begunMs: 400 }));
+      await run.ends(result(A));
+      await run.ends(report);
+      await run.timeIsUp();
+      await run.ends(result(A));
+      expect(keyOf(run)).toBe(first);
+    }
   });
 
   it('is new for other data and for another step, and for the first data again', async () => {
@@ -184,4 +204,14 @@ it('tells an attempt how often in a row those before it found other data', async
   await run.ends(result(A));
   expect(run.called?.input).not.toHaveProperty('otherData');
   expect(await run.ends(result(converged('done')))).toEqual(['result: created the bucket']);
+});
+
+it('an attempt without a turn has not looked: the next one still finds out what an earlier run may have left', async () => {
+  const [run] = await start(A);
+  const resultsOf = () => run.called?.input.results;
+  await run.ends({ ...result(waitFor('its turn', 500)), hasNotLooked: true });
+  await run.timeIsUp();
+  expect(resultsOf()).toBe(0);
+  await run.ends(result(A));
+  expect(resultsOf()).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { StepError } from '../../api/step-error.ts';
 import { ApiError } from '../../contract/api-error.ts';
-import type { Cause } from '../../contract/cause.ts';
+import type { Advice, Cause } from '../../contract/cause.ts';
 import { truncate } from '../../contract/text.ts';
 import type { AnyDefinition, AnyLookups, AnySteps } from './definition.ts';
 
@@ -19,16 +19,14 @@ export class ControllerError extends Error {
   /** What it asks outside may have gone by the next attempt. */
   readonly mayPass: boolean;
 
-  constructor(controller: string, { reason, what, asks = false }: FailingFunction, thrown: unknown) {
+  constructor(controller: string, { reason, what, asks = false, advice }: FailingFunction, thrown: unknown) {
     const words = truncate(thrown instanceof Error ? thrown.message : String(thrown), MESSAGE_MAX);
     const message = `${what} of controller ${controller} has failed: ${words}`;
     super(message, { cause: thrown });
     // What is of use in a log is where the function has failed.
     if (thrown instanceof Error && thrown.stack !== undefined) this.stack = `${message}\n${thrown.stack}`;
-    const advice = [
-      `correct the controller ${controller}: its code has failed; the log of the operator shows where`,
-    ];
-    this.asCause = { reason, message, advice };
+    const correct = `correct the controller ${controller}: its code has failed; the log of the operator shows where`;
+    this.asCause = { reason, message, advice: advice ?? [correct] };
     this.mayPass = asks;
   }
 }
@@ -41,6 +39,8 @@ export interface FailingFunction {
   readonly what: string;
   /** It asks outside systems. */
   readonly asks?: boolean;
+  /** Default: to correct it. */
+  readonly advice?: readonly Advice[];
 }
 
 type Never = StepError & { readonly classification: 'never' };
