@@ -151,6 +151,42 @@ describe('what new writes', () => {
     expect(namespace?.kind).toBe('Namespace');
     expect(byName(rendered.map(withoutAnnotations))).toEqual(byName(objects.map(withoutAnnotations)));
   });
+
+  it('has a chart whose values set what people set of others', async () => {
+    const { helm } = await buildPrograms(['helm']);
+    const values = {
+      ...{ global: { imageRegistry: 'ignored' }, extraArgs: ['--payload-keys=/keys/keys'] },
+      volumes: [{ name: 'keys', secret: { secretName: 'keys' } }],
+      volumeMounts: [{ name: 'keys', mountPath: '/keys' }],
+      extraEnv: [{ name: 'STORE', value: 'here' }],
+      podLabels: { team: 'shop', 'app.kubernetes.io/name': 'never another one' },
+      ...{ priorityClassName: 'high', topologySpreadConstraints: null, securityContext: { runAsUser: null } },
+      serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    };
+    const file = join(project, 'values.json');
+    await writeFile(file, JSON.stringify(values));
+    const rendered = manifestsIn(await timed(helm, 'template', NAME, 'deploy/chart', '--values', file));
+    const deployment = rendered.find(({ kind }) => kind === 'Deployment');
+    const { template } = fieldsOf(deployment?.['spec']) as {
+      template: Record<string, Record<string, unknown>>;
+    };
+    expect(template['metadata']?.['labels']).toEqual({ team: 'shop', 'app.kubernetes.io/name': NAME });
+    expect(template['spec']).toMatchObject({
+      ...{ priorityClassName: 'high', topologySpreadConstraints: null },
+      securityContext: { runAsGroup: 1000, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      volumes: [{ name: 'temporal' }, { name: 'keys' }],
+      containers: [
+        {
+          args: expect.arrayContaining(['--payload-keys=/keys/keys']),
+          env: expect.arrayContaining([{ name: 'STORE', value: 'here' }]),
+          volumeMounts: [{ name: 'temporal' }, { name: 'keys', mountPath: '/keys' }],
+        },
+      ],
+    });
+    expect(template['spec']?.['securityContext']).not.toHaveProperty('runAsUser');
+    const monitor = rendered.find(({ kind }) => kind === 'ServiceMonitor');
+    expect(monitor?.metadata).toMatchObject({ labels: { release: 'prometheus' } });
+  });
 });
 
 /** The chart keeps its definitions. */

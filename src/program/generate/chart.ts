@@ -37,13 +37,19 @@ function namespaceObject(name: string): object {
 
 function withValues(values: unknown): Fill {
   const one = (path: string) => path.split('.').reduce((value: unknown, key) => fieldsOf(value)[key], values);
-  return { one, each: (path) => z.array(z.unknown()).parse(one(path)) };
+  return {
+    one,
+    each: (path) => z.array(z.unknown()).parse(one(path)),
+    merged: (path, more) => ({ ...fieldsOf(one(path)), ...more }),
+  };
 }
 
 /** JSON is YAML, so a value of any type fits wherever it is filled in. */
 const BY_HELM: Fill = {
   one: (path) => `{{ toJson .Values.${path} }}`,
   each: (path) => [`{{ each .Values.${path} }}`],
+  // A label that selects the Pods stays.
+  merged: (path, more) => `{{ toJson (merge (fromJson \`${JSON.stringify(more)}\`) .Values.${path}) }}`,
 };
 
 /** The same as a chart. */
@@ -56,7 +62,7 @@ export function chart(installed: Installed): Files {
     ['chart/values.yaml', chartValues(built)],
     ['chart/templates/crds.yaml', only('crds', literal(documents(definitions.map(kept))))],
     ['chart/templates/operator.yaml', asTemplate(documents(objects))],
-    ['chart/templates/monitoring.yaml', only('monitoring', literal(documents(monitoring(built))))],
+    ['chart/templates/monitoring.yaml', only('serviceMonitor.enabled', monitoringTemplate(built))],
   ]);
 }
 
@@ -93,15 +99,33 @@ export function kept<T extends { readonly metadata: { readonly annotations?: obj
   return { ...definition, metadata: { ...definition.metadata, annotations } };
 }
 
-/** For the Prometheus operator. */
-export function monitoring({ name }: Built): object[] {
-  const metadata = { name, labels: { 'app.kubernetes.io/name': name } };
+/** For the Prometheus operator. @param labels of what it selects by labels */
+export function monitoring({ name }: Built, labels: unknown = labelsOf(name)): object[] {
+  const own = labelsOf(name);
+  const metadata = { name, labels };
   const apiVersion = 'monitoring.coreos.com/v1';
+  const ports = [{ name: 'metrics', port: 9097, targetPort: 'metrics' }];
   return [
     {
-      ...{ apiVersion, kind: 'PodMonitor', metadata },
-      spec: { selector: { matchLabels: metadata.labels }, podMetricsEndpoints: [{ port: 'metrics' }] },
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: `${name}-metrics`, labels: own } },
+      spec: { clusterIP: 'None', selector: own, ports },
+    },
+    {
+      ...{ apiVersion, kind: 'ServiceMonitor', metadata },
+      spec: { selector: { matchLabels: own }, endpoints: [{ port: 'metrics' }] },
     },
     { apiVersion, kind: 'PrometheusRule', metadata, spec: alertRules({ command: name }) },
   ];
 }
+
+function labelsOf(name: string): object {
+  return { 'app.kubernetes.io/name': name };
+}
+
+/** The braces of the alerts are literal, those of the labels are not. */
+function monitoringTemplate(built: Built): string {
+  const labels = BY_HELM.merged('serviceMonitor.labels', labelsOf(built.name)) as string;
+  return literal(documents(monitoring(built, PLACEHOLDER))).replaceAll(PLACEHOLDER, labels);
+}
+
+const PLACEHOLDER = 'MONITORING_LABELS';

@@ -13,6 +13,8 @@ export interface Fill {
   one(path: string): unknown;
   /** To be spread into a list. */
   each(path: string): readonly unknown[];
+  /** A map with more entries. */
+  merged(path: string, more: object): unknown;
 }
 
 export interface OperatorParts {
@@ -63,8 +65,8 @@ export function operatorObjects(
         replicas: fill.one('replicas'),
         selector: { matchLabels: labels },
         template: {
-          metadata: { labels, annotations: fill.one('podAnnotations') },
-          spec: podSpec(name, labels, fill),
+          metadata: { labels: fill.merged('podLabels', labels), annotations: fill.one('podAnnotations') },
+          spec: podSpec(name, fill),
         },
       },
     },
@@ -130,30 +132,23 @@ function leaseRules(name: string): PolicyRule[] {
   ];
 }
 
-/** Pod Security "restricted" admits it. */
-function podSpec(serviceAccountName: string, labels: object, fill: Fill): object {
+function podSpec(serviceAccountName: string, fill: Fill): object {
   return {
     serviceAccountName,
     enableServiceLinks: false,
     imagePullSecrets: fill.one('imagePullSecrets'),
     // The process ends within 10 s.
     terminationGracePeriodSeconds: 10,
-    securityContext: {
-      ...{ runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000 },
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
-    topologySpreadConstraints: [
-      {
-        ...{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' },
-        labelSelector: { matchLabels: labels },
-      },
-    ],
+    priorityClassName: fill.one('priorityClassName'),
+    securityContext: fill.one('securityContext'),
+    topologySpreadConstraints: fill.one('topologySpreadConstraints'),
     nodeSelector: fill.one('nodeSelector'),
     tolerations: fill.one('tolerations'),
     affinity: fill.one('affinity'),
     containers: [container(fill)],
     volumes: [
       { name: CREDENTIALS.name, secret: { secretName: fill.one('temporal.secret'), optional: true } },
+      ...fill.each('volumes'),
     ],
   };
 }
@@ -167,7 +162,7 @@ function container(fill: Fill): object {
     name: 'operator',
     image: fill.one('image'),
     args: ['run', '--enable-leader-election', '--approvers-checked', ...fill.each('extraArgs')],
-    env: [...temporalVariables(fill), ...fill.each('env')],
+    env: [...temporalVariables(fill), ...fill.each('extraEnv')],
     envFrom: fill.one('envFrom'),
     ports: [
       { name: 'metrics', containerPort: 9097 },
@@ -176,12 +171,8 @@ function container(fill: Fill): object {
     livenessProbe: { ...probe('/healthz'), initialDelaySeconds: 15, periodSeconds: 20 },
     readinessProbe: { ...probe('/readyz'), initialDelaySeconds: 2, periodSeconds: 5 },
     resources: fill.one('resources'),
-    volumeMounts: [CREDENTIALS],
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ['ALL'] },
-    },
+    volumeMounts: [CREDENTIALS, ...fill.each('volumeMounts')],
+    securityContext: fill.one('containerSecurityContext'),
   };
 }
 

@@ -19,23 +19,45 @@ temporal:
 # Further flags, such as --resync=1m: options.md.
 extraArgs: []
 # Variables of the operator, such as what its controllers read.
-env: []
+extraEnv: []
 envFrom: []
+# Files, such as the keys of --payload-keys.
+volumes: []
+volumeMounts: []
 
 resources:
   requests: { cpu: 100m, memory: 256Mi }
   limits: { memory: 512Mi }
 serviceAccountAnnotations: {}
 podAnnotations: {}
+podLabels: {}
+priorityClassName: ''
+# Pod Security "restricted" admits them. null takes a field away: on OpenShift, securityContext.runAsUser=null.
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  seccompProfile: { type: RuntimeDefault }
+containerSecurityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
 # The image is one for Linux. null takes a label away.
 nodeSelector:
   kubernetes.io/os: linux
 tolerations: []
 affinity: {}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: { matchLabels: { app.kubernetes.io/name: ${name} } }
 
 # Custom resource definitions. They stay when the release is removed.
 crds: true
-# For the Prometheus operator: a PodMonitor and the alerts.
-monitoring: false
+# For the Prometheus operator: a ServiceMonitor with its Service, and the alerts. Some select by labels.
+serviceMonitor:
+  enabled: false
+  labels: {}
 `;
 }
