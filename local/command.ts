@@ -123,7 +123,7 @@ async function startOperator(running: Running): Promise<StackOperator> {
   const metricsPort = metrics.address === 'off' ? undefined : await preferFreePort(metrics.address.port);
   const args = operatorArguments({ program, config, healthPort, metricsPort });
   const env = await operatorEnvironment(config, targets);
-  const launch = { program: mainModule, args, env, healthPort };
+  const launch = { program: mainModule, args, env, healthPort, inspect: config.dev.inspect };
   const operator = new StackOperator({ stack: targets.stack, launch, say, signal });
   await operator.start();
   say('the operator is ready');

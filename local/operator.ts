@@ -24,6 +24,8 @@ export interface OperatorLaunch {
   readonly env: NodeJS.ProcessEnv;
   /** At 127.0.0.1, for `/healthz` and `/readyz`. */
   readonly healthPort: number;
+  /** A debugger may attach, at the port that debuggers look at. */
+  readonly inspect?: boolean;
 }
 
 /** The operator has ended, or is not ready in time. */
@@ -136,8 +138,9 @@ function isKill(how: string): boolean {
 }
 
 /** The arguments of `node`. */
-export function nodeArguments({ program, args, healthPort }: OperatorLaunch): string[] {
-  return [...MEMORY_FLAGS, program, ...args, `--health-addr=127.0.0.1:${healthPort}`];
+export function nodeArguments({ program, args, healthPort, inspect = false }: OperatorLaunch): string[] {
+  const flags = inspect ? [...MEMORY_FLAGS, '--inspect'] : MEMORY_FLAGS;
+  return [...flags, program, ...args, `--health-addr=127.0.0.1:${healthPort}`];
 }
 
 export function operatorVariables({ env }: OperatorLaunch): NodeJS.ProcessEnv {

@@ -311,6 +311,10 @@ export function schemaFor({ name: program, controllers }: ProgramNames) {
           default: 'false',
           help: 'exit with status 0 once the samples have converged',
         }),
+        inspect: option('inspect', values.boolean, {
+          default: 'false',
+          help: 'let a debugger attach to the operator at 127.0.0.1:9229',
+        }),
       },
       'dev',
     ),

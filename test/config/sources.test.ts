@@ -55,7 +55,10 @@ describe('without anything given', () => {
         allowNewRights: false,
         allowBreakingChanges: false,
       },
-      dev: { samples: 'samples', exitWhenConverged: false, kubernetesGiven: false, temporalGiven: false },
+      dev: {
+        ...{ samples: 'samples', exitWhenConverged: false, inspect: false },
+        ...{ kubernetesGiven: false, temporalGiven: false },
+      },
     });
   });
 });

@@ -12,6 +12,7 @@ import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES, type At } from '../support/cluster.ts';
+import { TestDebugger } from '../support/debugger.ts';
 import { Delivered } from '../support/delivered.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { askedBy, grantedTo, unique } from '../../testing/stack/rights.ts';
@@ -295,6 +296,36 @@ describe('npm start', () => {
     const explain = () => run(kubectl, ['--kubeconfig', kubeconfig, 'explain', 'website.spec.color']);
     await eventually(async () => (await explain().catch(() => undefined)) !== undefined, WITHIN_MS);
     times.push(/the operator is ready, after .*/.exec(lines())?.[0] ?? '');
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('stops at a breakpoint in decide and in a step with --inspect', async () => {
+    const args = ['src/main.ts', 'dev', '--dir', dir(), '--inspect'];
+    const child = spawn(process.execPath, args, { cwd: project });
+    const lines = linesOf(child);
+    await eventually(() => Promise.resolve(lines().includes('Ctrl-C')), WITHIN_MS);
+    const file = 'src/image-scan.ts';
+    const code = (await readFile(join(project, file), 'utf8')).split('\n');
+    const lineWith = (text: string) => code.findIndex((line) => line.includes(text)) + 1;
+    const launch = await readFile(join(project, '.vscode/launch.json'), 'utf8');
+    const [, port = ''] = /"port": (\d+)/.exec(launch) ?? [];
+    const attached = await TestDebugger.attach(`127.0.0.1:${port}`);
+    attached.breakAt(file, lineWith('if (!page) return'));
+    attached.breakAt(file, lineWith('const { resourceVersion'));
+    const { kubectl } = await buildPrograms(['kubectl']);
+    const text = JSON.stringify({ spec: { text: 'seen by a debugger' } });
+    const patch = ['patch', 'imagescan/my-image-scan', '--type=merge', '--patch', text];
+    await run(kubectl, ['--kubeconfig', join(dir(), 'admin.kubeconfig'), ...patch]);
+    const page = ['get', 'configmap/my-image-scan', '--output=jsonpath={.data.text}'];
+    await eventually(async () => {
+      const { stdout } = await run(kubectl, ['--kubeconfig', join(dir(), 'admin.kubeconfig'), ...page]);
+      return stdout === 'seen by a debugger';
+    }, WITHIN_MS);
+    expect(attached.lines).toEqual(
+      expect.arrayContaining([lineWith('if (!page) return'), lineWith('const { resourceVersion')]),
+    );
+    attached.detach();
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([0, null]);
   });

@@ -97,6 +97,7 @@ export const SAMPLES: readonly Sample[] = [
   sample('allow-new-rights', 'true', { generate: { allowNewRights: true } }),
   sample('allow-breaking-changes', 'true', { generate: { allowBreakingChanges: true } }),
   sample('exit-when-converged', 'true', { dev: { exitWhenConverged: true } }),
+  sample('inspect', 'true', { dev: { inspect: true } }),
 ];
 
 function sample(name: string, text: string, expected: object, yaml = text): Sample {
