@@ -69,7 +69,7 @@ export class PollTimes {
 
 /** How long until its time comes, in each interval the same one. Longer than {@link EARLY_MS}. */
 export function untilPhaseMs(uid: string, everyMs: number, nowMs: number): number {
-  const sinceMs = (nowMs + EARLY_MS - fractionOf(uid) * everyMs) % everyMs;
+  const sinceMs = (nowMs - fractionOf(uid) * everyMs) % everyMs;
   return EARLY_MS + everyMs - sinceMs;
 }
 
