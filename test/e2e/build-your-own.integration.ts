@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { Store } from '../../examples/bucket/store.ts';
 import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { refOf } from '../support/cluster.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
@@ -23,7 +24,7 @@ const stage = setUpStage(async () => {
   store.server.closeAllConnections();
   await author.remove(stage);
 });
-const { cluster } = stage;
+const { cluster, temporal } = stage;
 
 const store = new Store();
 let author: Author;
@@ -108,6 +109,21 @@ describe('the example bucket, as docs/build-your-own.md has it, on the packed pa
       () => Promise.resolve(stored().some((each) => fieldsOf(each)['versioned'] === true)),
       WITHIN_MS,
     );
+  });
+
+  it('is read at each poll, and no run is started where nothing is to be done', async () => {
+    const photos = await eventually(async () => {
+      const found = await cluster.get({ ...at, namespace });
+      return isUpToDate(found) && found;
+    }, WITHIN_MS);
+    const ref = refOf('bucket', photos);
+    await temporal.untilCompleted(ref, WITHIN_MS);
+    const before = await temporal.runsOf(ref);
+    let reads = 0;
+    store.server.on('request', () => (reads += 1));
+    // A run that the first one had started would be there by the second.
+    await eventually(() => Promise.resolve(reads >= 2), WITHIN_MS);
+    expect(await temporal.runsOf(ref)).toEqual(before);
   });
 
   it('makes again what is lost without a watch that shows it', async () => {
