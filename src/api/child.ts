@@ -57,11 +57,11 @@ export interface WrappedChild extends ChildOptions {
  *
  * @throws Error where the options do not go together
  * @example
- * children({ resource }) {
- *   const secret = child(passwordOf(resource), { createOnly: true, generate: () => ({ data: { password: base64(randomBytes(24)) } }) });
- *   const db = database(resource);
- *   return [secret, db, child(app(resource), { after: [db] })];
- * }
+ * const secret = child(
+ *   { apiVersion: 'v1', kind: 'Secret', metadata: { name } },
+ *   { createOnly: true, generate: () => ({ stringData: { password: crypto.randomUUID() } }) },
+ * );
+ * const deployment = child({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec }, { after: [secret] });
  */
 export function child(manifest: ChildManifest, options: ChildOptions): WrappedChild {
   const { kind, metadata } = manifest;
@@ -97,7 +97,7 @@ export interface CurrentObject<View> {
  * @param name of the object
  * @param namespace default: that of the resource
  * @example
- * status: ({ current }) => ({ address: current(SERVICES, 'web')?.view?.loadBalancer?.ingress?.[0]?.ip }),
+ * status: ({ current }) => ({ isUp: current(DEPLOYMENTS, 'web')?.ready }),
  */
 export type Current<Owned> = <View = Owned>(
   type: ResourceType & { view?(object: KubernetesObject): View | undefined },
