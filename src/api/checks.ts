@@ -58,9 +58,7 @@ export function checkController(definition: Checked): void {
     observeInPlan !== undefined &&
       (observe ?? lookups) === undefined &&
       'observeInPlan needs observe or lookups',
-    lookups !== undefined &&
-      'node' in lookups &&
-      'the lookup "node" must have another name, since the library has one',
+    ...Object.keys(lookups ?? {}).map((lookup) => misnamed('lookup', lookup)),
     !isParsedType &&
       view === undefined &&
       `${type.kind} is not of defineKind or defineType, so the controller needs a view of it`,

@@ -148,7 +148,7 @@ export interface ControllerDefinition<
   /**
    * Named reads that only some decisions need: `{ copies: { read: ({ kube }) => kube.list(SECRETS) } }`. `decide` gets what they return as `lookups`. One is read once a decision asks for it, and what
    * it returns is kept for the steps that follow in the run, until one `forgets` it. Reads only, within ten seconds. The watcher reads none: it then starts a
-   * run. So do not ask for one on the way to `next.converged`: that is an error. The name `node` is taken. Default: none.
+   * run. So do not ask for one on the way to `next.converged`: that is an error. Named in camelCase, at most 63 characters; `node` is taken. Default: none.
    */
   readonly lookups?: {
     readonly [Name in keyof Lookups]: {

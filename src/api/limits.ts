@@ -41,6 +41,12 @@ const NAMES = {
     most: 63,
     is: 'letters, digits, "-" and "_", with a letter first, such as "createBucket"',
   },
+  lookup: {
+    what: 'the lookup',
+    pattern: /^(?!node$)[a-z][A-Za-z0-9]*$/,
+    most: 63,
+    is: 'in camelCase, and not "node", which the library has, such as "backups"',
+  },
   /** A flag: `--no-` before the name of another would turn that off. */
   option: {
     what: 'the option',

@@ -19,6 +19,7 @@ const withPrototype = JSON.parse('{}') as object;
 Object.setPrototypeOf(withPrototype, step);
 const options = (name: string) => ({ options: z.object({ [name]: z.string().default('') }) });
 const steps = (name: string, more = {}) => ({ steps: { [name]: { ...step, ...more } } });
+const lookups = (name: string) => ({ lookups: { [name]: { read: () => Promise.resolve('it') } } });
 const LONG = 'a'.repeat(300);
 const KEBAB = 'must be lower-case words joined by "-"';
 const STEP =
@@ -52,6 +53,18 @@ describe('a controller that cannot work is refused where it is written, with wha
       steps('act', { retry: { longest: 'soon' } }),
       'the longest retry of step act is "soon", but must be',
     ],
+    [
+      'lookup',
+      lookups('node'),
+      'the lookup "node" must be in camelCase, and not "node", which the library has',
+    ],
+    ['lookup', lookups('node m'), 'the lookup "node m" must be in camelCase'],
+    [
+      'forgets',
+      { ...lookups('jobs'), ...steps('act', { forgets: ['jobs', 'node', 'pods'] }) },
+      'the step "act" forgets "pods", which is none of its lookups node, jobs',
+    ],
+    ['observeInPlan', { observe: undefined, observeInPlan: true }, 'observeInPlan needs observe or lookups'],
     ['option', options('help'), `the option "help" ${OPTION}`],
     ['option', options('config'), `the option "config" ${OPTION}`],
     ['option', options('noCache'), 'and without "no" before a name'],
