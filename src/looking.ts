@@ -2,11 +2,13 @@ import type { Reconciler } from '../activities/reconciler.ts';
 import { StepRun } from '../activities/step-run.ts';
 import { namespaceOf } from './contract/controller.ts';
 import type { NextInHistory, Step } from './contract/decision.ts';
+import type { Logger } from './contract/logger.ts';
 import type { ResourceRef } from './contract/resource.ts';
 
 export interface LookingOptions {
   readonly reconciler: (controller: string) => Reconciler<unknown, Step>;
   readonly isNamespacePaused: (namespace: string) => Promise<boolean>;
+  readonly log: Logger;
   /** What the watcher of this process shows, as its controller decides on it. Undefined: not all of it is known. */
   readonly watched?: (ref: ResourceRef) => unknown;
 }
@@ -17,14 +19,14 @@ export interface LookingOptions {
  * @throws ApiError; and whatever the author's functions throw
  */
 export async function look(
-  { reconciler: reconcilerOf, isNamespacePaused, watched }: LookingOptions,
+  { reconciler: reconcilerOf, isNamespacePaused, log, watched }: LookingOptions,
   ref: ResourceRef,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<NextInHistory> {
   const reconciler = reconcilerOf(ref.controller);
   const namespace = namespaceOf(ref, reconciler.controller.primary.type);
   const context = {
-    ...{ ref, now: Date.now, superseded: signal },
+    ...{ ref, now: Date.now, superseded: signal, log: log.child({ ...ref }) },
     ...(watched && { watched: () => watched(ref) }),
     isNamespacePaused: async () => namespace !== undefined && (await isNamespacePaused(namespace)),
   };

@@ -271,14 +271,17 @@ class Own {
     return (this.#reconcilers ??= reconcilersOf(program, { client: compared, options: config }));
   }
 
-  readonly looking: LookingOptions = {
-    reconciler: (name) => {
-      const reconciler = this.reconcilers[name];
-      if (reconciler === undefined) throw new Error(`there is no controller ${name}`);
-      return reconciler;
-    },
-    isNamespacePaused: (name) => this.isNamespacePaused(name),
-  };
+  get looking(): LookingOptions {
+    return {
+      log: this.#parts.log,
+      reconciler: (name) => {
+        const reconciler = this.reconcilers[name];
+        if (reconciler === undefined) throw new Error(`there is no controller ${name}`);
+        return reconciler;
+      },
+      isNamespacePaused: (name) => this.isNamespacePaused(name),
+    };
+  }
 }
 
 /** What looks at resources when outside systems ask for it. */

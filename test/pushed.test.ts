@@ -3,6 +3,7 @@ import { PODS } from 'durable-operator';
 import type { Controller } from '../src/contract/controller.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import { look } from '../src/looking.ts';
 import { Pushed, type PushedOptions, type ReconcileRequest } from '../src/pushed.ts';
 import type { Evaluation } from '../src/watcher/evaluation.ts';
@@ -72,6 +73,7 @@ function aPushed({
             perform: () => Promise.reject(new Error('it writes nothing')),
           }),
           isNamespacePaused: () => Promise.resolve(false),
+          log: SILENT_LOGGER,
         },
         ref,
       ),

@@ -1,4 +1,5 @@
 import { isConverged, isRest, reasonOf, type NextStep } from '../contract/decision.ts';
+import type { Logger } from '../contract/logger.ts';
 import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
 import { ATTEMPT_MAX_MS } from '../contract/run.ts';
 import { withinLimit } from '../kubernetes/limit.ts';
@@ -10,6 +11,7 @@ export interface PollsOptions {
   readonly look: Look | undefined;
   /** As the watch shows it now; undefined: it is gone. */
   readonly find: (ref: ResourceRef) => Evaluation | undefined;
+  readonly log: Pick<Logger, 'debug'>;
   /** A run is to look at the resource. */
   readonly onNeeded: (ref: ResourceRef, because: string) => void;
 }
@@ -28,8 +30,6 @@ export class Polls {
   readonly #options: PollsOptions;
   readonly #queue = new ReadyQueue((id) => this.#poll(id), AT_A_TIME);
   readonly #due = new Map<string, { readonly ref: ResourceRef; readonly because: string }>();
-  /** Reads that go on although they were to end. */
-  readonly #hanging = new Set<string>();
   /** What gives the places back of those for which a run was asked. */
   readonly #asked = new Map<string, () => void>();
   readonly #stopping = new AbortController();
@@ -62,18 +62,18 @@ export class Polls {
   async #poll(id: string): Promise<void> {
     const due = this.#due.get(id);
     this.#due.delete(id);
-    if (due === undefined || !this.#isPolled(id, due.ref)) return;
+    if (due === undefined || !this.#isPolled(due.ref)) return;
     await this.#turn();
     const { look } = this.#options;
-    const found = look && (await this.#whyNeeded(id, due.ref, look));
+    const found = look && (await this.#whyNeeded(due.ref, look));
     if (this.#stopping.signal.aborted || (look !== undefined && found === undefined)) return;
     await this.#ask(id, due.ref, found === undefined ? due.because : `${due.because}: ${found}`);
   }
 
-  /** Not where a run is at work, since that looks by itself, or where an earlier read goes on. */
-  #isPolled(id: string, ref: ResourceRef): boolean {
+  /** Not where a run is at work, since that looks by itself. */
+  #isPolled(ref: ResourceRef): boolean {
     const { decision } = this.#options.find(ref) ?? {};
-    return decision !== undefined && decision !== DOOMED && isRest(decision) && !this.#hanging.has(id);
+    return decision !== undefined && decision !== DOOMED && isRest(decision);
   }
 
   /** Begins of reads are so far apart, whoever has asked for how many. */
@@ -84,26 +84,18 @@ export class Polls {
   }
 
   /** Why a run has to look; undefined: nothing is to be done. */
-  async #whyNeeded(id: string, ref: ResourceRef, look: Look): Promise<string | undefined> {
+  async #whyNeeded(ref: ResourceRef, look: Look): Promise<string | undefined> {
     try {
       const decision = await withinLimit(
         { timeoutMs: ATTEMPT_MAX_MS, signal: this.#stopping.signal },
-        (signal) => this.#marked(id, () => look(ref, signal)),
+        (signal) => look(ref, signal),
       );
       const view = this.#options.find(ref);
       return view !== undefined && isNeededAfter(decision, view.decision) ? reasonOf(decision) : undefined;
-    } catch (error) {
-      // The run meets it, too, and says so.
-      return error instanceof Error ? error.message : String(error);
-    }
-  }
-
-  async #marked<T>(id: string, work: () => Promise<T>): Promise<T> {
-    this.#hanging.add(id);
-    try {
-      return await work();
-    } finally {
-      this.#hanging.delete(id);
+    } catch (err) {
+      // The run meets it, too, and says it where it may: what an author's code throws has no place in a history.
+      this.#options.log.debug({ ...ref, err }, 'a poll has failed');
+      return 'it could not be observed';
     }
   }
 

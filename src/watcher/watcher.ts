@@ -209,6 +209,7 @@ export class Watcher {
   #pollsOfTerm(): Polls {
     return new Polls({
       look: this.#options.look,
+      log: this.#options.log,
       find: (ref) => this.#covering(ref)?.find(ref),
       onNeeded: (ref, because) => this.#covering(ref)?.ask(ref, because),
     });
