@@ -265,6 +265,14 @@ describe('why, without an open run,', () => {
     });
   });
 
+  it('says as what an interval counts that is too short', () => {
+    const podSet = web.annotated({ 'durable-operator.dev/poll-interval': '10s' }).view;
+    const live = { ...upToDate, observation: { ...upToDate.observation, podSet } };
+    expect(textFor({ temporal: reached(atRest), live })).toContain(
+      '  warning   annotation durable-operator.dev/poll-interval is "10s", and counts as 1m, the shortest that --min-poll-interval allows\n',
+    );
+  });
+
   it('says where to see what holds a Namespace that is being deleted', () => {
     const [controller] = configuredControllers(durableOperator).filter(
       ({ name }) => name === 'namespace-role-binding',
