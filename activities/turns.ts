@@ -1,3 +1,5 @@
+import { controllerOfWorkflow } from '../src/contract/resource.ts';
+
 /*
  * Whose attempts get the activity slots of this process, where more are wanted than there are. Who gets none ends at once and comes
  * again: a process sees who else waits only while it has a slot free, so some slots are kept for those who have had few.
@@ -83,7 +85,20 @@ export class Turns {
     const waited = this.#waiting.get(workflowId);
     if (waited !== undefined) this.#options.onWaited?.(controller, nowMs - waited.sinceMs);
     this.#waiting.delete(workflowId);
-    const turn = { ...request, sinceMs: nowMs };
+    return this.#begin(request);
+  }
+
+  /** For what has time: it comes after all that waits for a turn of its controller. Undefined: there is none for it now. */
+  takeIfNobodyWaits(request: TurnRequest): Turn | undefined {
+    const since = this.#nowMs() - FORGOTTEN_MS;
+    const isWaiting = [...this.#waiting].some(
+      ([id, { dueMs }]) => dueMs >= since && controllerOfWorkflow(id) === request.controller,
+    );
+    return isWaiting || this.#fullFor(request) !== undefined ? undefined : this.#begin(request);
+  }
+
+  #begin(request: TurnRequest): Turn {
+    const turn = { ...request, sinceMs: this.#nowMs() };
     this.#taken.add(turn);
     return { end: () => this.#end(turn) };
   }

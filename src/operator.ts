@@ -4,13 +4,14 @@ import { eventRecorder, type EventRecorder } from '../activities/events.ts';
 import { activitiesFor } from '../activities/index.ts';
 import { Memory, Superseding } from '../activities/run-memory.ts';
 import { pausedNamespaces } from '../activities/paused-namespaces.ts';
-import { Turns } from '../activities/turns.ts';
+import { Turns, type Turn } from '../activities/turns.ts';
 import { aborted } from './aborted.ts';
 import { workerVersionOf, type Config } from './config/config.ts';
 import { temporalConfigRotated } from './config/temporal-rotation.ts';
 import { labelOfCluster } from './contract/cluster.ts';
 import type { Logger } from './contract/logger.ts';
-import type { ResourceRef } from './contract/resource.ts';
+import type { NextStep } from './contract/decision.ts';
+import { workflowIdFor, type ResourceRef } from './contract/resource.ts';
 import type { Telemetry } from './contract/telemetry.ts';
 import { createKubernetesClient, type KubernetesClient } from './kubernetes/client.ts';
 import { loadKubeConfig } from './kubernetes/config.ts';
@@ -35,6 +36,7 @@ import { createWorker, installRuntime, untilItEnds } from './temporal/worker.ts'
 import { VERSION } from './version.ts';
 import { LeaderElection, leaseNamespace, type Candidate } from './watcher/leader-election.ts';
 import type { Runs } from './watcher/runs.ts';
+import type { PollReader } from './watcher/polls.ts';
 import { Watcher } from './watcher/watcher.ts';
 
 export interface OperatorRequest {
@@ -253,15 +255,22 @@ function runsOf({ config, telemetry, log }: Parts, target: Target): Runs {
 }
 
 /** What reads and writes in this process, made once it is needed: a process that only watches does neither. */
-class Own {
+class Own implements PollReader {
   readonly #parts: Parts;
   /** Undefined: this process does not watch. */
   watcher: Watcher | undefined;
   #reconcilers: Reconcilers | undefined;
   readonly isNamespacePaused: (namespace: string) => Promise<boolean>;
+  readonly turns: Turns;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    const { program, config, telemetry } = parts;
+    this.turns = new Turns({
+      ...{ slots: config.load.activitySlots, controllers: program.controllers.length },
+      onDenied: (controller) => telemetry.turnDenied(controller),
+      onWaited: (controller, ms) => telemetry.turnAwaited(controller, ms / 1_000),
+    });
     this.isNamespacePaused = pausedNamespaces(parts.client, (name) => this.watcher?.isNamespacePaused(name));
   }
 
@@ -281,6 +290,18 @@ class Own {
       },
       isNamespacePaused: (name) => this.isNamespacePaused(name),
     };
+  }
+
+  takeTurn(ref: ResourceRef): Pick<Turn, 'end'> | undefined {
+    const { concurrency } = this.reconcilers[ref.controller] ?? {};
+    if (concurrency === undefined) return { end: () => undefined };
+    const { controller, namespace } = ref;
+    const place = { controller, namespace, workflowId: workflowIdFor(ref) };
+    return this.turns.takeIfNobodyWaits({ ...place, concurrency, isLocal: true });
+  }
+
+  look(ref: ResourceRef, signal: AbortSignal): Promise<NextStep> {
+    return look({ ...this.looking, watched: (it) => this.watcher?.observation(it) }, ref, signal);
   }
 }
 
@@ -311,10 +332,7 @@ function watchingOf(parts: Parts, target: Target, { memory, runs, own }: Watchin
     concurrency: config.load.startsInFlight,
     log,
     telemetry,
-    ...(config.command === 'run' && {
-      look: (ref, signal) =>
-        look({ ...own.looking, watched: (it) => own.watcher?.observation(it) }, ref, signal),
-    }),
+    ...(config.command === 'run' && { pollReader: own }),
     onRequest: (workflowId, observation) => memory.seed(workflowId, observation),
   });
   const taskQueue = config.metrics.address === 'off' ? undefined : taskQueueWatchOf(parts, target);
@@ -367,13 +385,8 @@ async function workerOf({ parts, target, memory, watching, own }: Working): Prom
   const version = workerVersionOf(config);
   await noticeRouting({ ...target, version, program: program.name, log: parts.log });
   const watched = (ref: ResourceRef) => watching?.watcher.observation(ref);
-  const { reconcilers, isNamespacePaused } = own;
+  const { reconcilers, isNamespacePaused, turns } = own;
   const superseding = new Superseding();
-  const turns = new Turns({
-    ...{ slots: config.load.activitySlots, controllers: program.controllers.length },
-    onDenied: (controller) => telemetry.turnDenied(controller),
-    onWaited: (controller, ms) => telemetry.turnAwaited(controller, ms / 1_000),
-  });
   const dependencies = { ...parts, memory, superseding, turns, watched, isNamespacePaused };
   const all = activitiesFor(reconcilers, dependencies);
   const steps = observed(ofOwnCluster(all, target.cluster, parts.log), telemetry);

@@ -7,8 +7,8 @@ import { DOOMED, type Evaluation } from './evaluation.ts';
 import { ReadyQueue } from './ready-queue.ts';
 
 export interface PollsOptions {
-  /** Reads the resource, and what else its decision needs. Undefined: this process has no clients. */
-  readonly look: Look | undefined;
+  /** Undefined: this process has no clients. */
+  readonly reader: PollReader | undefined;
   /** As the watch shows it now; undefined: it is gone. */
   readonly find: (ref: ResourceRef) => Evaluation | undefined;
   readonly log: Pick<Logger, 'debug'>;
@@ -16,12 +16,19 @@ export interface PollsOptions {
   readonly onNeeded: (ref: ResourceRef, because: string) => void;
 }
 
-/** What is decided from a live observation. Nothing is written. */
-export type Look = (ref: ResourceRef, signal: AbortSignal) => Promise<NextStep>;
+/** Reads a resource, and what else its decision needs. */
+export interface PollReader {
+  /** A turn among the attempts of its controller in this process; undefined: there is none now. */
+  takeTurn(ref: ResourceRef): { readonly end: () => void } | undefined;
+  /** What is decided from a live observation. Nothing is written. */
+  look(ref: ResourceRef, signal: AbortSignal): Promise<NextStep>;
+}
 
 /** What hangs, or is slow, holds up no more than the polls of its own controller. */
 const AT_A_TIME = 8;
 const EVERY_MS = 40;
+/** Between two tries for a turn. */
+const AGAIN_MS = 500;
 /** A run that was asked for holds its place until it is started, so that few of them wait beside what has changed. */
 const UNTIL_STARTED_MS = 60_000;
 
@@ -64,9 +71,9 @@ export class Polls {
     this.#due.delete(id);
     if (due === undefined || !this.#isPolled(due.ref)) return;
     await this.#turn();
-    const { look } = this.#options;
-    const found = look && (await this.#whyNeeded(due.ref, look));
-    if (this.#stopping.signal.aborted || (look !== undefined && found === undefined)) return;
+    const { reader } = this.#options;
+    const found = reader && (await this.#whyNeeded(due.ref, reader));
+    if (this.#stopping.signal.aborted || (reader !== undefined && found === undefined)) return;
     await this.#ask(id, due.ref, found === undefined ? due.because : `${due.because}: ${found}`);
   }
 
@@ -80,15 +87,21 @@ export class Polls {
   async #turn(): Promise<void> {
     const waitMs = Math.max(0, this.#nextMs - performance.now());
     this.#nextMs = performance.now() + waitMs + EVERY_MS;
-    if (waitMs > 0) await new Promise<void>((resolve) => setTimeout(resolve, waitMs));
+    if (waitMs > 0) await delay(waitMs);
   }
 
   /** Why a run has to look; undefined: nothing is to be done. */
-  async #whyNeeded(ref: ResourceRef, look: Look): Promise<string | undefined> {
+  async #whyNeeded(ref: ResourceRef, reader: PollReader): Promise<string | undefined> {
+    let turn = reader.takeTurn(ref);
+    while (turn === undefined) {
+      await delay(AGAIN_MS);
+      if (this.#stopping.signal.aborted) return undefined;
+      turn = reader.takeTurn(ref);
+    }
     try {
       const decision = await withinLimit(
         { timeoutMs: ATTEMPT_MAX_MS, signal: this.#stopping.signal },
-        (signal) => look(ref, signal),
+        (signal) => reader.look(ref, signal),
       );
       const view = this.#options.find(ref);
       return view !== undefined && isNeededAfter(decision, view.decision) ? reasonOf(decision) : undefined;
@@ -96,6 +109,8 @@ export class Polls {
       // The run meets it, too, and says it where it may: what an author's code throws has no place in a history.
       this.#options.log.debug({ ...ref, err }, 'a poll has failed');
       return 'it could not be observed';
+    } finally {
+      turn.end();
     }
   }
 
@@ -111,6 +126,10 @@ export class Polls {
       this.#options.onNeeded(ref, because);
     });
   }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** A run that rests is told only of what does not let it rest. */

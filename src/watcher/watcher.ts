@@ -6,7 +6,7 @@ import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import { comparing } from './comparing.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { isNeeded, type Evaluation } from './evaluation.ts';
-import { Polls, type Look } from './polls.ts';
+import { Polls, type PollReader } from './polls.ts';
 import { Namespaces } from './namespaces.ts';
 import { Quotas } from './quotas.ts';
 import { Resources } from './resources.ts';
@@ -25,8 +25,8 @@ export interface WatcherOptions {
   readonly log: Logger;
   /** Default: not observed. */
   readonly telemetry?: Telemetry;
-  /** Reads a resource whose poll is due. Default: a run does. */
-  readonly look?: Look;
+  /** Reads resources whose polls are due. Default: runs do. */
+  readonly pollReader?: PollReader;
   /** Called with the view of a resource before its run is started or signalled. */
   readonly onRequest?: (workflowId: string, observation: unknown) => void;
 }
@@ -208,7 +208,7 @@ export class Watcher {
 
   #pollsOfTerm(): Polls {
     return new Polls({
-      look: this.#options.look,
+      reader: this.#options.pollReader,
       log: this.#options.log,
       find: (ref) => this.#covering(ref)?.find(ref),
       onNeeded: (ref, because) => this.#covering(ref)?.ask(ref, because),

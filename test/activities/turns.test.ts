@@ -24,7 +24,7 @@ function aGate(slots: number, { controllers = 1 } = {}) {
     while (taken < slots && 'end' in take(requestOf(taken))) taken += 1;
     return taken - before;
   };
-  return { clock, told, take, takeAll };
+  return { clock, told, turns, take, takeAll };
 }
 
 const endOf = (turn: Turn | NoTurn): void => {
@@ -98,5 +98,32 @@ describe('who gets no turn', () => {
     expect(later).toBe(4 * SECOND);
     clock.nowMs += 900 * SECOND;
     expect(againMs()).toBe(60 * SECOND);
+  });
+});
+
+describe('what has time', () => {
+  const poll = { controller: 'bucket', namespace: 'shop', concurrency: 2, isLocal: true };
+
+  it('takes a turn that the limits of its controller leave, and counts', () => {
+    const { turns, take } = aGate(100);
+    const attempt = take({ concurrency: 2 });
+    const first = turns.takeIfNobodyWaits({ ...poll, workflowId: 'bucket/shop/a/1' });
+    expect(first).toBeDefined();
+    expect(turns.takeIfNobodyWaits({ ...poll, workflowId: 'bucket/shop/b/2' })).toBeUndefined();
+    endOf(attempt);
+    expect(turns.takeIfNobodyWaits({ ...poll, workflowId: 'bucket/shop/b/2' })).toBeDefined();
+  });
+
+  it('comes after an attempt of its controller that waits, until that is forgotten', () => {
+    const { clock, turns, take } = aGate(100);
+    const both = [take({ concurrency: 2 }), take({ concurrency: 2 })];
+    expect(take({ concurrency: 2, workflowId: 'bucket/shop/waits/3' })).toHaveProperty('againMs');
+    for (const turn of both) endOf(turn);
+    const asked = () => turns.takeIfNobodyWaits({ ...poll, workflowId: 'bucket/shop/a/1' });
+    expect(asked()).toBeUndefined();
+    const other = { ...poll, controller: 'other', workflowId: 'other/shop/a/1' };
+    expect(turns.takeIfNobodyWaits(other)).toBeDefined();
+    clock.nowMs += 62 * SECOND;
+    expect(asked()).toBeDefined();
   });
 });

@@ -3,7 +3,7 @@ import { converged, stalled, type NextStep } from '../../src/contract/decision.t
 import { SILENT_LOGGER } from '../../src/contract/logger.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
 import { DOOMED } from '../../src/watcher/evaluation.ts';
-import { Polls, type Look } from '../../src/watcher/polls.ts';
+import { Polls, type PollReader } from '../../src/watcher/polls.ts';
 
 const STEP: NextStep = { do: 'create', because: 'there is no bucket' };
 const REST = converged('it is there');
@@ -17,12 +17,16 @@ const refTo = (name: string, namespace = 'shop'): ResourceRef => ({
 let shown: NextStep | undefined;
 let read: readonly string[];
 let asked: readonly string[];
+let turns: number;
 let polls: Polls;
+
+type Look = PollReader['look'];
 
 beforeEach(() => {
   jest.useFakeTimers();
   shown = REST;
   [read, asked] = [[], []];
+  turns = 100;
 });
 afterEach(async () => {
   const stopped = polls.stop();
@@ -33,12 +37,17 @@ afterEach(async () => {
 
 function aPolls(look: Look | undefined): Polls {
   return new Polls({
-    look:
-      look &&
-      ((ref, signal) => {
+    reader: look && {
+      takeTurn() {
+        if (turns === 0) return undefined;
+        turns -= 1;
+        return { end: () => (turns += 1) };
+      },
+      look(ref, signal) {
         read = [...read, ref.name];
         return look(ref, signal);
-      }),
+      },
+    },
     find: (ref) => shown && { ref, decision: shown, inputs: '', resourceVersion: '1' },
     log: SILENT_LOGGER,
     onNeeded: (ref, because) => (asked = [...asked, `${ref.name}: ${because}`]),
@@ -120,6 +129,17 @@ describe('polls', () => {
     await pass(40);
     expect(asked).toHaveLength(9);
   });
+});
+
+it('a poll waits for a turn of its controller, and gives it back', async () => {
+  turns = 0;
+  polls = aPolls(() => Promise.resolve(STEP));
+  polls.due(refTo('web'), BECAUSE);
+  await pass(100_000);
+  expect([read, asked]).toEqual([[], []]);
+  turns = 1;
+  await pass(500);
+  expect([read, turns]).toEqual([['web'], 1]);
 });
 
 describe('reads that ignore their signal', () => {

@@ -503,11 +503,14 @@ describe('a poll', () => {
     await watcher.stop();
     watcher = aWatcher({
       controllers: [polled],
-      look: () => {
-        looks += 1;
-        return Promise.resolve(
-          looks < 3 ? converged('as it was') : { do: 'take', because: 'it has changed' },
-        );
+      pollReader: {
+        takeTurn: () => ({ end: () => undefined }),
+        look: () => {
+          looks += 1;
+          return Promise.resolve(
+            looks < 3 ? converged('as it was') : { do: 'take', because: 'it has changed' },
+          );
+        },
       },
     });
     watcher.start();
