@@ -126,8 +126,8 @@ async function createPods(step: CreatePods, about: About): Promise<Performed<Obs
   const { observation, failure } = end;
   const did = told(end.done);
   if (isNamespaceEnding(failure?.error)) return { observation: { ...observation, podSet: 'gone' }, did };
-  const event = { reason: 'Created', action: 'Create', note: `scaled up to ${podsInWords(replicas)}` };
-  return performed(step.do, end, { did, event: end.written === count ? event : undefined });
+  const note = `created ${podsInWords(end.done.length)}, as spec.replicas is ${replicas}`;
+  return performed(step.do, end, { did, event: { reason: 'Created', action: 'Create', note } });
 }
 
 async function deletePods(step: DeletePods, about: About): Promise<Performed<Observation>> {
@@ -143,9 +143,9 @@ async function deletePods(step: DeletePods, about: About): Promise<Performed<Obs
   const told = actionsOf('deleted', what);
   const written = await write(pods, act, { ...about, firstSize: AT_ONCE, prepare, told });
   const end = { ...written, observation: fresh.observation };
-  const isScaledDown = replicas !== undefined && end.written === count;
-  const event = { reason: 'Deleted', action: 'Delete', note: `scaled down to ${podsInWords(replicas ?? 0)}` };
-  return performed(step.do, end, { did: told(end.done), event: isScaledDown ? event : undefined });
+  const note = `deleted ${podsInWords(end.done.length)}, as spec.replicas is ${replicas ?? 0}`;
+  const event = { reason: 'Deleted', action: 'Delete', note };
+  return performed(step.do, end, { did: told(end.done), event: replicas === undefined ? undefined : event });
 }
 
 async function adoptPods({ do: step, pods }: AdoptPods, about: About): Promise<Performed<Observation>> {

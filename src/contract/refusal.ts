@@ -3,7 +3,8 @@ import { FAILURE } from './failures.ts';
 
 /** Why the API server refuses a write, or something changes what it accepted. */
 export interface RefusalCause extends Cause {
-  readonly reason: 'QuotaExceeded' | 'PodSecurity' | typeof FAILURE.refused | typeof FAILURE.overridden;
+  readonly reason:
+    'QuotaExceeded' | 'PodSecurity' | 'WebhookUnavailable' | typeof FAILURE.refused | typeof FAILURE.overridden;
 }
 
 /**
@@ -11,6 +12,12 @@ export interface RefusalCause extends Cause {
  * Source: apimachinery, pkg/util/managedfields, `structuredMergeManager.Apply`.
  */
 export const MALFORMED = /failed to create typed patch object \(.*?\): (?:errors:\s+)?(.*)/s;
+
+/**
+ * A webhook that must agree does not answer, so nothing is written. The server answers that with 500. Source: apiserver,
+ * pkg/util/webhook, `ErrCallingWebhook`.
+ */
+export const WEBHOOK_DOWN = /failed calling webhook "([^"]*)"/;
 
 /** Source: apimachinery, pkg/util/managedfields, `NewConflictError`. */
 const FIELD_CONFLICT = /^Apply failed with \d+ conflicts?: /;
@@ -40,6 +47,16 @@ export function causeOfRefusal(message: string, { namespace }: { readonly namesp
       ],
     };
   }
+  const [, webhook] = WEBHOOK_DOWN.exec(message) ?? [];
+  if (webhook !== undefined)
+    return {
+      reason: 'WebhookUnavailable',
+      message,
+      advice: [
+        `have the webhook ${webhook} answer again, or remove its configuration if nobody needs it`,
+        { run: WEBHOOKS, to: 'show the webhooks' },
+      ],
+    };
   if (FIELD_CONFLICT.test(message))
     return {
       reason: FAILURE.refused,
@@ -59,9 +76,8 @@ export function causeOfRefusal(message: string, { namespace }: { readonly namesp
 function whoRefuses(words: string): readonly Advice[] {
   const [, webhook] = /admission webhook "([^"]*)" denied/.exec(words) ?? [];
   const [, policy] = /ValidatingAdmissionPolicy '([^']*)'/.exec(words) ?? [];
-  const webhooks = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
   return [
-    ...(webhook === undefined ? [] : [{ run: webhooks, to: `show the webhooks: ${webhook} refuses` }]),
+    ...(webhook === undefined ? [] : [{ run: WEBHOOKS, to: `show the webhooks: ${webhook} refuses` }]),
     ...(policy === undefined
       ? []
       : [
@@ -72,6 +88,8 @@ function whoRefuses(words: string): readonly Advice[] {
         ]),
   ];
 }
+
+const WEBHOOKS = 'kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations';
 
 export function causeOfOverride(message: string): RefusalCause {
   return {

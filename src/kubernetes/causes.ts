@@ -71,7 +71,7 @@ export function causeOfError(error: ApiError, about: WriteTarget): Cause {
         reason: FAILURE.unavailable,
         message: words,
         advice: [
-          'check that the API server, and the webhooks that it calls, are healthy',
+          'check that the API server is healthy',
           { run: "kubectl get --raw '/readyz?verbose'", to: 'show what the API server says of itself' },
         ],
       };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError, type ApiErrorClass, type StatusDetails } from '../contract/api-error.ts';
 import { RETRY_AFTER_MAX_MS } from '../contract/failures.ts';
-import { MALFORMED } from '../contract/refusal.ts';
+import { MALFORMED, WEBHOOK_DOWN } from '../contract/refusal.ts';
 import { redacted } from '../contract/redacted.ts';
 
 export {
@@ -112,7 +112,7 @@ function classify(
   { code, status }: Judged,
   retryAfterMs: number | undefined,
 ): ApiErrorClass {
-  if (MALFORMED.test(status?.message ?? '')) return 'refused';
+  if ([MALFORMED, WEBHOOK_DOWN].some((words) => words.test(status?.message ?? ''))) return 'refused';
   if (code === 429 && hasCause(status, 'DisruptionBudget')) return 'disruption-budget';
   if (code === 429 || code >= 500) return retryAfterMs === undefined ? 'unavailable' : 'retry-after';
   switch (code) {

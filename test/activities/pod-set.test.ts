@@ -166,7 +166,9 @@ describe('createPods', () => {
     expect(rest).toMatchObject({ do: 'converged' });
     expect(podsThere()).toEqual(sorted(firstNames(5)));
     expect(statusThere()).toMatchObject({ podNames: podsThere(), readyReplicas: 5, observedGeneration: 1 });
-    expect(events).toMatchObject([{ type: 'Normal', reason: 'Created', note: 'scaled up to 5 Pods' }]);
+    expect(events).toMatchObject([
+      { type: 'Normal', reason: 'Created', note: 'created 5 Pods, as spec.replicas is 5' },
+    ]);
   });
 
   it('takes another of its names where a Pod of somebody else has the first', async () => {
@@ -232,7 +234,8 @@ describe('createPods', () => {
     expect(steps).toEqual(['observe', ...batch, ...batch, ...batch]);
     expect(podsThere()).toHaveLength(400);
     expect(statusThere()).toMatchObject({ readyReplicas: 400, podNames: podsThere() });
-    expect(events).toMatchObject([{ reason: 'Created', note: 'scaled up to 400 Pods' }]);
+    const note = (count: number) => `created ${count} Pods, as spec.replicas is 400`;
+    expect(events).toMatchObject([{ note: note(150) }, { note: note(150) }, { note: note(100) }]);
   });
 });
 
@@ -326,7 +329,7 @@ describe('deletePods', () => {
     expect(steps).toEqual(['observe', 'deletePods', 'updateStatus']);
     expect(did).toBe('deleted 2 Pods b, c, updated the status');
     expect(told.at(-1)).toBe('deleted 2 Pods b, c');
-    expect(events).toMatchObject([{ reason: 'Deleted', note: 'scaled down to 1 Pod' }]);
+    expect(events).toMatchObject([{ reason: 'Deleted', note: 'deleted 2 Pods, as spec.replicas is 1' }]);
     expect(podsThere()).toEqual(['a']);
     expect(statusThere()?.podNames).toEqual(['a']);
     expect(api.bodiesOf('DELETE')).toEqual(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Condition } from '../../src/controllers/condition.ts';
+import { RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
 import { podSet as controller } from '../../src/controllers/pod-set/controller.ts';
 import { decidePodSet, type Observation, type UpdateStatus } from '../../src/controllers/pod-set/decide.ts';
 import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
@@ -100,7 +101,10 @@ describe('the Pods of a PodSet', () => {
           },
         ],
       },
-      spec: { containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }] },
+      spec: {
+        nodeSelector: { 'kubernetes.io/os': 'linux' },
+        containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }],
+      },
     });
   });
 });
@@ -191,6 +195,25 @@ describe('finished Pods', () => {
       do: 'createPods',
       count: 1,
     });
+  });
+
+  it('are replaced at once, however many, where they were evicted after a minute, and not where their node turned them away', () => {
+    const evicted = (seconds: number, more = {}) =>
+      failedPods(5, 4).map((each) => each.evictedAfter(seconds, more));
+    expect(decide(settled(set, evicted(61)), evicted(61))).toMatchObject({ do: 'createPods', count: 1 });
+    for (const pods of [evicted(59), evicted(61, { turnedAway: true })])
+      expect(decide(settled(set, pods), pods).do).toBe('wait');
+  });
+
+  it('end the pause where somebody asks for a reconcile, until others fail', () => {
+    const requested = (secondsAgo: number) =>
+      set.annotated({
+        [RECONCILE_REQUESTED_ANNOTATION]: new Date(NOW_MS - secondsAgo * 1_000).toISOString(),
+      });
+    const pods = failedPods(5, 4);
+    expect(decide(settled(requested(2), pods), pods)).toMatchObject({ do: 'createPods', count: 1 });
+    const later = [...pods.slice(0, 3), failed('g', 1), failed('h', 1)];
+    expect(decide(settled(requested(2), later), later)).toMatchObject({ do: 'wait', recheckMs: 9_000 });
   });
 
   it('end the pause where a person deletes them', () => {

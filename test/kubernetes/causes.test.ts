@@ -93,6 +93,14 @@ describe('the cause of a refusal', () => {
     });
   });
 
+  it('of a webhook that does not answer names it', () => {
+    const words =
+      'Internal error occurred: failed calling webhook "pods.example.com": connect: connection refused';
+    const cause = causeOfRefusal(words, { namespace: 'shop' });
+    expect(cause).toMatchObject({ reason: 'WebhookUnavailable', message: words });
+    expect(cause.advice[0]).toContain('have the webhook pods.example.com answer again');
+  });
+
   it('by PodSecurity names the label of the namespace', () => {
     const cause = causeOfRefusal('pods "x" is forbidden: violates PodSecurity "restricted:latest": …', ABOUT);
     expect(cause.reason).toBe('PodSecurity');

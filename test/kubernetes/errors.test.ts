@@ -114,6 +114,16 @@ const TABLE: [what: string, expected: ApiErrorClass, answer: Answered][] = [
         'failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.templat: field not declared in schema',
     },
   ],
+  [
+    'a webhook that does not answer, so that nothing was written',
+    'refused',
+    {
+      code: 500,
+      reason: 'InternalError',
+      message:
+        'Internal error occurred: failed calling webhook "pods.example.com": failed to call webhook: Post "https://policy.shop.svc:443/": connect: connection refused',
+    },
+  ],
   ['a bad token', 'access-denied', { code: 401, reason: 'Unauthorized', message: 'Unauthorized' }],
   [
     'a verb that no Role grants',

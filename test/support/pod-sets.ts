@@ -207,6 +207,14 @@ export class OwnedPodBuilder {
     return this.inPhase('Failed').notReady();
   }
 
+  /** So many seconds after its container began. @param turnedAway no container has run */
+  evictedAfter(seconds: number, { turnedAway = false } = {}): OwnedPodBuilder {
+    const at = (s: number) => new Date(NOW_MS - 600_000 + s * 1_000).toISOString();
+    const terminated = { startedAt: at(0), finishedAt: at(seconds) };
+    const containerStatuses = turnedAway ? [] : [{ name: 'busybox', state: { terminated } }];
+    return this.failed().#withStatus({ reason: 'Evicted', containerStatuses });
+  }
+
   succeeded(): OwnedPodBuilder {
     return this.inPhase('Succeeded').notReady();
   }

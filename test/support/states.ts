@@ -206,7 +206,8 @@ function* buildStates(): Iterable<State> {
     build: rebuilt,
     names: { [cleanup]: 'altered' },
   });
-  for (const message of ['exceeded quota', 'violates PodSecurity', 'denied']) {
+  const messages = ['exceeded quota', 'violates PodSecurity', 'failed calling webhook "a"', 'denied'];
+  for (const message of messages) {
     const refused = { ...refusal, message };
     yield state(`whose Job is refused: ${message}`, STALLED, { names: job, refusal: refused });
     const old = `whose old binary stays since a Job is refused: ${message}`;

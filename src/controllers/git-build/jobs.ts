@@ -61,7 +61,7 @@ export function buildJob(owner: JobOwner, { spec, hash }: BuildJobSpec, options:
     ownerReferences: [{ ...BUILD_KIND, name, uid, controller: true }],
     // A terminating Pod may still copy, so the next one waits until it is gone.
     jobSpec: { podReplacementPolicy: 'Failed' },
-    podSpec: {},
+    podSpec: { nodeSelector: { 'kubernetes.io/os': 'linux' } },
     container: {
       name: 'build',
       command: ['bash', '-c', buildScript()],

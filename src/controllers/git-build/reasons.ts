@@ -23,6 +23,8 @@ export const BUILD_REASONS = [
       'The binary of this spec is built, but that of an earlier spec stays: the API server refuses the Pods of its cleanup.',
     PodSecurity:
       'The binary of this spec is built, but that of an earlier spec stays: the PodSecurity level of the namespace does not allow the Pods of its cleanup.',
+    WebhookUnavailable:
+      'The binary of this spec is built, but that of an earlier spec stays: a webhook that has to allow its cleanup does not answer.',
     Refused:
       'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create or to delete a Job.',
   }),
@@ -39,6 +41,7 @@ export const BUILD_REASONS = [
     JobNameTaken: 'A Job with this name exists that does not belong to the resource.',
     QuotaExceeded: 'A quota allows no Job.',
     PodSecurity: 'The PodSecurity level of the namespace does not allow the Pods of a Job.',
+    WebhookUnavailable: 'A webhook that has to allow the next step does not answer.',
     Refused:
       'The API server refuses the next step, such as to create or delete a Job, or to change the finalizers.',
     Overridden: 'See the condition `Stalled`.',
@@ -56,6 +59,8 @@ export const BUILD_REASONS = [
       'A quota allows no Job. The message has the words of the API server. It is retried with backoff.',
     PodSecurity:
       'The PodSecurity level of the namespace does not allow the Pods of a Job. The message has the words of the API server. It is retried with backoff.',
+    WebhookUnavailable:
+      'A webhook that has to allow a step does not answer. The message names it. It is retried with backoff.',
     Refused:
       'The API server refuses a step, such as to create or delete a Job. The message has its words. It is retried with backoff.',
     Overridden:

@@ -9,7 +9,7 @@ import type { BuildPhase } from './resource.ts';
 import { reportIfNew } from './status.ts';
 import type { BuildView } from './views.ts';
 
-const REFUSALS: readonly BuildReason[] = ['QuotaExceeded', 'PodSecurity', 'Refused'];
+const REFUSALS: readonly BuildReason[] = ['QuotaExceeded', 'PodSecurity', 'WebhookUnavailable', 'Refused'];
 
 /** Whether the status says that a step is refused, or overridden. */
 export function isRefusalReported(build: BuildView): boolean {

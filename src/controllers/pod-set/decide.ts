@@ -11,7 +11,7 @@ import {
   warning,
 } from '../../contract/decision.ts';
 import { isObjectName } from '../kinds.ts';
-import { podsInWords, type PodView } from './pod.ts';
+import { podsInWords, type Disruption, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
@@ -126,7 +126,7 @@ function situationOf(observation: Observation, podSet: PodSetView, nowMs: number
     available,
     lost,
     finished,
-    pauseMs: pauseMs(finished, nowMs),
+    pauseMs: pauseMs(failedOf(finished, podSet.control?.requestedAt, nowMs), nowMs),
     unreadiness,
     nowMs,
   };
@@ -284,6 +284,25 @@ const REPLACED_AFTER_MS = [0, 10_000, 30_000, 90_000, 300_000] as const;
 const LONGEST_MS = 300_000;
 /** Long enough that all that are kept are recent where one fails at every longest pause. */
 const RECENT_MS = 30 * 60_000;
+
+/** What was evicted after it has run for so long is no failure of the Pod; and where new Pods are evicted again and again, one is made each time. */
+const RUN_LEAST_MS = 60_000;
+
+/** Those that new Pods may end like. Whoever asks for a reconcile asks for them now. */
+function failedOf(
+  finished: readonly PodView[],
+  requestedAt: string | undefined,
+  nowMs: number,
+): readonly PodView[] {
+  const requestedMs = Date.parse(requestedAt ?? '');
+  return finished.filter(
+    ({ createdAtMs, disrupted }) => !(createdAtMs <= requestedMs) && !hasRun(disrupted, nowMs),
+  );
+}
+
+function hasRun(disrupted: Disruption | undefined, nowMs: number): boolean {
+  return disrupted !== undefined && (disrupted.endedMs ?? nowMs) - disrupted.startedMs >= RUN_LEAST_MS;
+}
 
 /** How long from now until Pods may be created again, in milliseconds; 0: at once. */
 function pauseMs(finished: readonly PodView[], nowMs: number): number {

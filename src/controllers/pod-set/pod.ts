@@ -41,7 +41,10 @@ export function desiredPod(
       labels: labelsFor(owner),
       ownerReferences: [podSetReference({ name: owner, uid })],
     },
-    spec: { containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }] },
+    spec: {
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      containers: [{ name: 'busybox', image: 'busybox', command: ['sleep', '3600'] }],
+    },
   };
 }
 
@@ -63,6 +66,7 @@ export interface Pod extends KubernetesObject {
   readonly spec?: { readonly nodeName?: string; readonly initContainers?: readonly InitContainer[] };
   readonly status?: {
     readonly phase?: string;
+    readonly reason?: string;
     readonly conditions?: readonly PodCondition[];
     readonly containerStatuses?: readonly ContainerStatus[];
     readonly initContainerStatuses?: readonly ContainerStatus[];
@@ -85,6 +89,19 @@ interface InitContainer {
 interface ContainerStatus {
   readonly name?: string;
   readonly restartCount?: number;
+  /** Times are RFC 3339. */
+  readonly state?: {
+    readonly running?: { readonly startedAt?: string | null };
+    readonly terminated?: { readonly startedAt?: string | null; readonly finishedAt?: string | null };
+  };
+}
+
+/** The life of a Pod that its node has ended, in milliseconds since the epoch. */
+export interface Disruption {
+  /** Its first container has run since then. */
+  readonly startedMs: number;
+  /** Undefined: its status does not tell. */
+  readonly endedMs?: number;
 }
 
 /**
@@ -113,6 +130,8 @@ export interface PodView {
   /** Whether it has the labels of the PodSet. */
   readonly matches: boolean;
   readonly life: PodLife;
+  /** It is finished, since it was evicted, or its node was shut down or lost: not because of what it ran. */
+  readonly disrupted?: Disruption;
   readonly createdAtMs: number;
   /** Since when its condition `Ready` is True; 0: that is not known. Undefined: it is not Ready. */
   readonly readySinceMs: number | undefined;
@@ -136,9 +155,11 @@ export function podView(object: KubernetesObject, podSet: string): PodView | und
   if (!isPod(object)) return undefined;
   const { metadata, status } = object;
   const unready = unreadyIn(object);
+  const disrupted = disruptionOf(object);
   return {
     ...ownershipOf(metadata, podSet),
     life: lifeOf(object),
+    ...(disrupted && { disrupted }),
     createdAtMs: timeOf(metadata.creationTimestamp),
     readySinceMs: readySince(object),
     ...(unready && { unready }),
@@ -205,6 +226,35 @@ function lifeOf({ metadata, status }: Pod): PodLife {
       return 'unknown';
   }
 }
+
+/**
+ * Undefined for one that no container has run of: its node has turned it away. Sources: kubernetes/pkg/kubelet/eviction and
+ * nodeshutdown, which set these reasons; `DisruptionTarget` is set by whatever else disrupts a Pod, such as the collector of lost ones.
+ */
+function disruptionOf(pod: Pod): Disruption | undefined {
+  const { reason = '', containerStatuses = [] } = pod.status ?? {};
+  const target = conditionOf(pod, 'DisruptionTarget');
+  const isDisrupted = target?.status === 'True' || DISRUPTING.includes(reason);
+  if (lifeOf(pod) !== 'finished' || !isDisrupted) return undefined;
+  const states = containerStatuses.map(({ state = {} }) => state);
+  const starts = states.flatMap(({ running, terminated }) => (running ?? terminated)?.startedAt ?? []);
+  if (starts.length === 0) return undefined;
+  const ends = states.flatMap(({ terminated }) => terminated?.finishedAt ?? []);
+  const times = [...ends, ...(target?.lastTransitionTime ? [target.lastTransitionTime] : [])].map(timeOf);
+  return {
+    startedMs: Math.min(...starts.map(timeOf)),
+    ...(times.length > 0 && { endedMs: Math.max(...times) }),
+  };
+}
+
+const DISRUPTING: readonly string[] = [
+  'Evicted',
+  'Terminated',
+  'NodeShutdown',
+  'Shutdown',
+  'NodeLost',
+  'Preempting',
+];
 
 function readySince(pod: Pod): number | undefined {
   const ready = conditionOf(pod, 'Ready');
