@@ -166,7 +166,11 @@ export function definedReconciler(
     const unknown = unknownTo(context);
     const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
     try {
-      const read = asked.lookups.map(async (key) => [key, await readLookup(key, facts)] as const);
+      const call = { of: { controller: definition.name, uid: ref.uid }, maxMs: runMaxMs({}), log };
+      const read = asked.lookups.map(async (key) => {
+        const reading = () => readLookup(key, facts);
+        return [key, await untilGivenUp({ ...call, what: `lookup ${key}` }, reading)] as const;
+      });
       const lookups = { ...live.lookups, ...Object.fromEntries(await Promise.all(read)) };
       return { ...observation, live: { ...live, lookups } };
     } catch (error) {

@@ -97,3 +97,20 @@ describe('run that ignores its signal', () => {
     expect(world.condition('Ready')?.['message']).toContain('run of step go of controller done');
   });
 });
+
+describe('a lookup that ignores its signal', () => {
+  it('costs its attempt only, too', async () => {
+    const { calls, call } = aCall();
+    const definition = defineController({
+      ...{ name: 'looks', for: Task, lookups: { copies: { read: call } } },
+      steps: { go: { summary: 'go', run: () => Promise.resolve('went') } },
+      decide: ({ lookups }, next) => next.do.go(`there are ${String(lookups.copies)} copies`),
+    });
+    const world = new AuthorWorld(definition, { types: [], spec: { image: 'one' } });
+    await afterItsTime(world.run());
+    await world.run();
+    expect(calls).toHaveLength(1);
+    expect(world.condition('Ready')).toMatchObject({ reason: 'CodeHangs' });
+    expect(world.condition('Ready')?.['message']).toContain('lookup copies of controller looks');
+  });
+});
