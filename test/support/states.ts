@@ -159,7 +159,12 @@ function* buildStates(): Iterable<State> {
     jobs: [aJobView({ hash: 'old', deleting: true })],
   });
   yield state('whose Job is running', PROGRESSING, { jobs: [aJobView()], pods: [aPodView()] });
-  for (const code of ['ImageNotPulled', 'ContainerCannotStart', 'Unschedulable'] as const) {
+  for (const code of [
+    'ImageNotPulled',
+    'ContainerCannotStart',
+    'Unschedulable',
+    'SchedulingGated',
+  ] as const) {
     const trouble = { code, text: 'cannot start' };
     const pods = [aPodView({ started: false, trouble }), aPodView({ purpose: 'cleanup', trouble })];
     const nodes = { 'node-1': 'there' } as const;
@@ -167,6 +172,15 @@ function* buildStates(): Iterable<State> {
     const jobs = [aCleanupView({ binaries: ['old'] })];
     yield state(`whose cleanup cannot start: ${code}`, READY, { build: rebuilt, jobs, pods, nodes });
   }
+  yield state('whose Job is suspended', PROGRESSING, { jobs: [aJobView({ suspendedBy: 'Kueue' })] });
+  yield state('whose cleanup is suspended', READY, {
+    build: rebuilt,
+    jobs: [aCleanupView({ binaries: ['old'], suspendedBy: '' })],
+  });
+  yield state('whose Pod still runs another container', PROGRESSING, {
+    jobs: [aJobView()],
+    pods: [aPodView({ exitCode: 0, running: ['proxy'], endedAt: '2026-01-01T00:00:00Z' })],
+  });
   yield state('whose old Pod still runs', PROGRESSING, { pods: [aPodView({ hash: 'old' })] });
   const stuck = {
     pods: [aPodView({ purpose: 'cleanup' })],

@@ -1,7 +1,7 @@
 import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
 import type { PodTrouble } from '../../api/pod-trouble.ts';
 import { type BuildReason } from './reasons.ts';
-import { SKIP_CLEANUP_ANNOTATION } from './resource.ts';
+import { SKIP_CLEANUP_ANNOTATION, type JobPurpose } from './resource.ts';
 import type { BuildView, JobView, PodView } from './views.ts';
 
 /*
@@ -21,12 +21,16 @@ export function said(cause: BuildCause | undefined, otherwise: BuildReason) {
 }
 
 /** The most serious first. */
-const TROUBLES = ['ContainerCannotStart', 'ImageNotPulled', 'Unschedulable'] as const satisfies readonly (
-  PodTrouble['code'] | BuildReason
-)[];
+const TROUBLES = [
+  'ContainerCannotStart',
+  'ImageNotPulled',
+  'Unschedulable',
+  'SchedulingGated',
+] as const satisfies readonly (PodTrouble['code'] | BuildReason)[];
 
 /** What keeps Pods of a Job from starting; undefined if nothing does. */
 export function troubleIn(job: JobView, pods: readonly PodView[], namespace: string): BuildCause | undefined {
+  if (job.suspendedBy !== undefined) return suspended(job, job.suspendedBy, namespace);
   const own = pods.filter(({ purpose }) => purpose === job.purpose);
   const reason = TROUBLES.find((each) => own.some(({ trouble }) => trouble?.code === each));
   if (reason === undefined) return undefined;
@@ -34,6 +38,47 @@ export function troubleIn(job: JobView, pods: readonly PodView[], namespace: str
   const message = [...new Set(texts)].sort().join('; ');
   const advice = [...(reason === 'ImageNotPulled' ? [PROVIDE_IMAGE] : []), describePods(job, namespace)];
   return { reason: reason, message: message, advice };
+}
+
+function suspended({ name }: JobView, by: string, namespace: string): BuildCause {
+  const workloads = { run: `kubectl get workloads -n ${namespace}`, to: 'show its place in the queue' };
+  return {
+    reason: 'Suspended',
+    message: `Job ${namespace}/${name} is suspended${by === '' ? '' : ` by ${by}`}, so it has no Pods`,
+    advice: [
+      'wait until it is resumed, or see what has suspended it, such as a queue or a policy',
+      ...(by === 'Kueue' ? [workloads] : []),
+      {
+        run: `kubectl get job ${name} -n ${namespace} -o yaml --show-managed-fields`,
+        to: 'show who wrote it',
+      },
+    ],
+  };
+}
+
+/** A container that was added to a Pod may end a moment after that of the build. */
+const OTHERS_END_MS = 30_000;
+
+/** The container of the Job has ended, and the Pod goes on. @returns when to look again, where it may end by itself */
+export function othersRunning(
+  job: JobView,
+  pods: readonly PodView[],
+  { nowMs, namespace }: { readonly nowMs: number; readonly namespace: string },
+): BuildCause | { readonly lookInMs: number } | undefined {
+  const pod = pods.find(({ jobUid, running }) => jobUid === job.uid && running !== undefined);
+  if (pod?.running === undefined) return undefined;
+  // At most so long, even if the clock of the node is ahead.
+  const leftMs = Math.min((Date.parse(pod.endedAt) || 0) + OTHERS_END_MS - nowMs, OTHERS_END_MS);
+  if (leftMs > 0) return { lookInMs: leftMs };
+  const names = pod.running.join(', ');
+  return {
+    reason: 'ContainerRunning',
+    message: `the ${job.purpose} has ended, but in its Pod ${pod.name} still runs ${names}, so that its Job goes on`,
+    advice: [
+      `keep ${names} out of the Pods of builds, or have it end with them: as an init container with restartPolicy Always`,
+      describePods(job, namespace),
+    ],
+  };
 }
 
 const PROVIDE_IMAGE = "make the image available to the nodes, or change the operator's --build-image";
@@ -62,8 +107,9 @@ function describePods({ name }: JobView, namespace: string): Advice {
   };
 }
 
-export function showLogs(job: string, namespace: string): Advice {
-  return { run: `kubectl logs -n ${namespace} job/${job}`, to: 'show what it wrote' };
+/** @param container of the Job: others may have been added to its Pod */
+export function showLogs(job: string, namespace: string, container: JobPurpose): Advice {
+  return { run: `kubectl logs -n ${namespace} job/${job} -c ${container}`, to: 'show what it wrote' };
 }
 
 /** Out of a cleanup that cannot succeed, where it holds up a deletion. */

@@ -8,7 +8,7 @@ import { BINARIES_MAX, type Artifact } from './resource.ts';
 import { awaitEnd } from './running-job.ts';
 import { sharedEvent, sharedIn } from './sharing.ts';
 import { listed, report, without } from './status.ts';
-import type { JobView } from './views.ts';
+import type { JobView, PodView } from './views.ts';
 
 /** What to remove from nodes, one node after the other, by Jobs of one name. */
 export interface Cleaning {
@@ -31,7 +31,9 @@ const RETRY_MOST_MS = 300_000;
  */
 export function cleanAway(facts: Facts, cleaning: Cleaning): BuildDecision {
   const { artifacts, finish } = cleaning;
-  const cleanups = facts.jobs.filter(({ purpose }) => purpose === 'cleanup');
+  const cleanups = facts.jobs
+    .filter(({ purpose }) => purpose === 'cleanup')
+    .map((job) => (hasCleaned(job, facts.pods) ? { ...job, state: 'succeeded' as const } : job));
   const cleaned = artifacts.filter((each) => cleanups.some((job) => proves(job, each)));
   const left = without(artifacts, cleaned);
   const progress: Progress = { facts, cleaning, cleaned, left };
@@ -46,6 +48,11 @@ interface Progress {
   readonly cleaning: Cleaning;
   readonly cleaned: readonly Artifact[];
   readonly left: readonly Artifact[];
+}
+
+/** What its container says counts: others that were added to its Pod may run on, or fail. */
+function hasCleaned({ uid }: JobView, pods: readonly PodView[]): boolean {
+  return pods.some(({ jobUid, exitCode }) => jobUid === uid && exitCode === 0);
 }
 
 function covers(job: JobView, { node, binary }: Artifact): boolean {
@@ -147,7 +154,7 @@ function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecis
   const cause: BuildCause = {
     reason: 'CleanupFailed',
     message: `${failureOf(job, pods)}; still to be removed: ${listed(left)}`,
-    advice: [showLogs(job.name, build.namespace), ...wayOut(build)],
+    advice: [showLogs(job.name, build.namespace, 'cleanup'), ...wayOut(build)],
   };
   const waitMs = retryAtMs(job, facts) - nowMs;
   const decision = stallWith(facts, {

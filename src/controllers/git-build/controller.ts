@@ -74,7 +74,7 @@ function withoutCommand(view: BuildView): BuildView {
   return spec.ok ? { ...view, spec: { ...spec, spec: { ...spec.spec, buildCommand: '' } } } : view;
 }
 
-/** How Jobs ended, and what keeps Pods from starting. The run itself changes neither. */
+/** How Jobs ended, which containers have ended, and what keeps Pods from starting. The run itself changes none of it. */
 function inputsOf({ jobs, pods }: Observation): readonly string[] {
   const ends = jobs
     .filter(({ state }) => state !== 'active')
@@ -82,5 +82,11 @@ function inputsOf({ jobs, pods }: Observation): readonly string[] {
   const troubles = pods.flatMap(({ purpose, trouble }) =>
     trouble === undefined ? [] : [`${purpose} Pod ${trouble.text}`],
   );
-  return [...new Set([...ends, ...troubles])].sort();
+  const ended = pods.flatMap(({ purpose, name, exitCode }) =>
+    exitCode === undefined ? [] : [`${purpose} Pod ${name} has ended its work`],
+  );
+  const suspended = jobs.flatMap(({ name, suspendedBy }) =>
+    suspendedBy === undefined ? [] : [`Job ${name} is suspended`],
+  );
+  return [...new Set([...ends, ...troubles, ...ended, ...suspended])].sort();
 }

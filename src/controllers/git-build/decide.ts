@@ -3,7 +3,15 @@ import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../
 import { unknownUntil } from '../../contract/unknown-attempt.ts';
 import { unreachable } from '../../contract/unreachable.ts';
 import { rfc3339 } from '../condition.ts';
-import { knownTrouble, said, showLogs, troubleBefore, troubleIn, type BuildCause } from './causes.ts';
+import {
+  knownTrouble,
+  othersRunning,
+  said,
+  showLogs,
+  troubleBefore,
+  troubleIn,
+  type BuildCause,
+} from './causes.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
 import { failureOf, reasonOfFailure } from './failure.ts';
@@ -236,22 +244,25 @@ function provesSuccess(pod: PodView, job: JobView | undefined, { build, hash }: 
 function follow(facts: ValidBuild, job: JobView): BuildDecision {
   const { build, pods } = facts;
   const hasStarted = pods.some(({ purpose, started }) => purpose === 'build' && started);
-  // Another Job of the same name may have run elsewhere, and its Pods go with it.
-  const others = pods.filter(({ jobUid }) => jobUid !== job.uid);
+  // Another Job of the same name may have run elsewhere, and its Pods go with it. Its own go with it at its deadline.
+  const written = pods.filter(({ jobUid, started }) => jobUid !== job.uid || started);
+  const others = othersRunning(job, pods, { nowMs: facts.nowMs, namespace: build.namespace });
+  const lookInMs = others !== undefined && 'lookInMs' in others ? others.lookInMs : JOB_RECHECK_MS;
+  const ended = others !== undefined && 'reason' in others ? others : undefined;
   return awaitEnd(facts, job, {
     action: 'Build',
     meanwhile: {
       phase: 'Building',
       startTime: job.createdAt,
       completionTime: null,
-      artifacts: recorded(build, others),
+      artifacts: recorded(build, written),
     },
     otherwise: 'Building',
-    trouble: troubleIn(job, pods, build.namespace),
+    trouble: ended ?? troubleIn(job, pods, build.namespace),
     before: hasStarted ? undefined : knownTrouble(build),
     because: 'the Job is running',
     // When the outcome of a create is known, the status gets its startTime.
-    recheckMs: createUnknownForMs(facts) || JOB_RECHECK_MS,
+    recheckMs: createUnknownForMs(facts) || lookInMs,
   });
 }
 
@@ -305,17 +316,29 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
     // What its Pod wrote may be secret: it is in the status, and stays out of the history.
     return stalled(buildFailed(build, job, reasonOfFailure(job, pods)));
   }
-  const cause = buildFailed(build, job, failureOf(job, pods, troubleBefore(build)?.message));
+  const artifacts = recorded(build, pods);
+  const isUnseen =
+    artifacts.length === 0 && job.failure === 'DeadlineExceeded' && !wasNeverStarted(facts, job);
+  const message = `${failureOf(job, pods, troubleBefore(build)?.message)}${isUnseen ? UNSEEN : ''}`;
+  const cause = buildFailed(build, job, message);
   return reportEnd(facts, {
     phase: 'Failed',
     ...said(cause, cause.reason),
     stalled: true,
     startTime: job.createdAt,
     completionTime: job.endedAt || rfc3339(nowMs),
-    artifacts: recorded(build, pods),
+    artifacts,
     because: 'the Job has failed',
     event: warning(cause, 'Build', job.uid),
   });
+}
+
+/** Its Pods went at the deadline. */
+const UNSEEN = '; its Pods are gone, and nobody saw whether they ran: a binary may be left on their nodes';
+
+/** Something kept its Pods from running, as its status or its Pods say. */
+function wasNeverStarted({ build, pods }: ValidBuild, job: JobView): boolean {
+  return troubleBefore(build) !== undefined || pods.some(({ jobUid }) => jobUid === job.uid);
 }
 
 function buildFailed({ namespace }: BuildView, { name }: JobView, message: string): BuildCause {
@@ -323,7 +346,7 @@ function buildFailed({ namespace }: BuildView, { name }: JobView, message: strin
     reason: 'BuildFailed',
     message: message,
     advice: [
-      showLogs(name, namespace),
+      showLogs(name, namespace, 'build'),
       { run: `kubectl delete job ${name} -n ${namespace}`, to: 'build the same again' },
     ],
   };

@@ -51,9 +51,10 @@ function wholeWordsOf(lastLines: string): string {
   return isCut ? lastLines.replace(/^\S*/, '') : lastLines;
 }
 
-function exitOf({ exitCode, reason }: NonNullable<PodView['termination']>): string {
+function exitOf({ exitCode, reason, container }: NonNullable<PodView['termination']>): string {
+  const whose = container === undefined ? '' : ` of the container ${container}, which was added to its Pod`;
   if (reason === 'OOMKilled') return 'it ran out of memory (OOMKilled)';
-  if (exitCode !== -1) return `exit code ${exitCode}`;
+  if (exitCode !== -1) return `exit code ${exitCode}${whose}`;
   return reason === '' ? 'its Pod failed' : reason;
 }
 

@@ -115,6 +115,10 @@ function job({ namespace, name, uid }: JobOwner, options: GitBuildOptions, parts
     spec: {
       backoffLimit: BACKOFF_LIMIT,
       activeDeadlineSeconds: deadlineSeconds(options),
+      // Whose node was shut down, or that made room for others, has not failed.
+      podFailurePolicy: {
+        rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+      },
       ...parts.jobSpec,
       template: { metadata: { labels, annotations }, spec: podSpec(options, parts) },
     },

@@ -15,6 +15,10 @@ export const BUILD_REASONS = [
       'The binary of this spec is built, but that of an earlier spec stays: the image of its cleanup cannot be pulled.',
     Unschedulable:
       'The binary of this spec is built, but that of an earlier spec stays: no node takes the Pod of its cleanup.',
+    SchedulingGated:
+      'The binary of this spec is built, but that of an earlier spec stays: the Pod of its cleanup waits for a scheduling gate.',
+    Suspended:
+      'The binary of this spec is built, but that of an earlier spec stays: something has suspended the Job of its cleanup.',
     ContainerCannotStart:
       'The binary of this spec is built, but that of an earlier spec stays: the container of its cleanup cannot be started.',
     QuotaExceeded:
@@ -33,6 +37,11 @@ export const BUILD_REASONS = [
     Building: 'The Job is running.',
     ImageNotPulled: 'A Job is there, but the image of its Pod cannot be pulled.',
     Unschedulable: 'A Job is there, but no node takes its Pod.',
+    SchedulingGated: 'A Job is there, but its Pod waits for a scheduling gate. The message names it.',
+    Suspended:
+      'A Job is there, but something has suspended it. The message says who, where that can be told.',
+    ContainerRunning:
+      'The build has ended, but another container of its Pod still runs, so that its Job goes on. The message names it.',
     ContainerCannotStart: 'A Job is there, but the container of its Pod cannot be started.',
     PodsRefused: 'A Job is there, but the API server refuses its Pods.',
     StrayPods: 'Pods of an earlier Job still run, although their Job is gone. They may write to their node.',

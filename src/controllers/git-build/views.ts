@@ -119,9 +119,23 @@ export function jobView({ metadata, ...rest }: KubernetesObject) {
     node: truncate(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
     binaries: binariesIn(annotations[BINARIES_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
+    ...suspensionOf({ metadata, ...rest }),
     ...endOf(fieldsOf(rest['status'])),
   };
 }
+
+/** Who has suspended it, where that can be told; else an empty text. Absent: it is not suspended. */
+function suspensionOf({ metadata, ...rest }: KubernetesObject): { readonly suspendedBy?: string } {
+  if (fieldsOf(rest['spec'])['suspend'] !== true) return {};
+  if (metadata.labels?.[KUEUE_LABEL] !== undefined) return { suspendedBy: 'Kueue' };
+  const owner = listOf(fieldsOf(metadata)['managedFields']).find(
+    (each) => fieldsOf(fieldsOf(each['fieldsV1'])['f:spec'])['f:suspend'] !== undefined,
+  );
+  return { suspendedBy: truncate(textOf(owner?.['manager']) ?? '', NAME_MAX) };
+}
+
+/** Its webhook suspends what is in a queue, as if the creator had. */
+const KUEUE_LABEL = 'kueue.x-k8s.io/queue-name';
 
 /** Our cleanup Jobs have no more. Somebody else may write 256 KiB of them. */
 function binariesIn(text = ''): readonly string[] {
@@ -166,8 +180,12 @@ export interface PodView extends Belonging {
   /** Where it was scheduled. */
   readonly node: string;
   readonly phase: 'unfinished' | 'succeeded' | 'failed';
-  /** Whether a container of it has run, or may have. */
+  /** Whether its container has run, or may have: the one that builds, or cleans. Others may have been added to the Pod. */
   readonly started: boolean;
+  /** Of its container; undefined: that has not ended. */
+  readonly exitCode?: number;
+  /** Its container has ended, but these still run. */
+  readonly running?: readonly string[];
   readonly trouble?: PodTrouble;
   readonly termination?: Termination;
   readonly createdAt: string;
@@ -177,6 +195,8 @@ export interface PodView extends Belonging {
 
 /** How a container failed. */
 export interface Termination {
+  /** One that was added to the Pod. Absent: its own. */
+  readonly container?: string;
   /** -1: it is not known. */
   readonly exitCode: number;
   /** `Error`, `OOMKilled` … */
@@ -196,12 +216,14 @@ export function podView(pod: KubernetesObject): PodView | undefined {
   const node = truncate(textOf(fieldsOf(pod['spec'])['nodeName']) ?? '', NAME_MAX);
   const binary = annotations[BINARY_NAME_ANNOTATION] ?? '';
   const phase = PHASES.get(status['phase']) ?? 'unfinished';
-  const containers = listOf(status['containerStatuses']);
+  const all = listOf(status['containerStatuses']);
+  const own = all.filter((each) => each['name'] === its.purpose);
+  const containers = own.length === 0 ? all : own;
   const trouble = phase === 'unfinished' ? troubleIn(pod) : undefined;
-  const terminated = containers
-    .map((each) => fieldsOf(fieldsOf(each['state'])['terminated']))
-    .find(({ exitCode }) => exitCode !== undefined);
-  const termination = phase === 'failed' ? terminationIn(status, terminated) : undefined;
+  const [terminated] = containers.flatMap(endedIn);
+  const termination = phase === 'failed' ? terminationIn(status, terminated, all) : undefined;
+  const exitCode = own.length === 0 ? undefined : numberOf(terminated?.['exitCode']);
+  const running = phase === 'unfinished' && exitCode !== undefined ? all.flatMap(runningIn) : [];
   return {
     ...{ kind: 'pod', name, uid, ...its },
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
@@ -209,7 +231,9 @@ export function podView(pod: KubernetesObject): PodView | undefined {
     // Anybody may have written it. An invalid name would not be read back from the status.
     binary: isBinaryName(binary) ? binary : '',
     ...{ node, phase },
-    started: node !== '' && hasStarted(status, containers),
+    started: node !== '' && hasStarted(status, containers, own.length > 0),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(running.length > 0 && { running }),
     ...(trouble && { trouble }),
     ...(termination && { termination }),
     createdAt: creationTimestamp,
@@ -226,10 +250,22 @@ const PHASES = new Map<unknown, PodView['phase']>([
 ]);
 
 /** If a Pod failed without a status of its containers, they may have run. */
-function hasStarted({ phase }: Fields, containers: readonly Fields[]): boolean {
-  if (phase === 'Running' || phase === 'Succeeded') return true;
+function hasStarted({ phase }: Fields, containers: readonly Fields[], isOwnKnown: boolean): boolean {
+  if (!isOwnKnown && (phase === 'Running' || phase === 'Succeeded')) return true;
   if (phase === 'Failed' && containers.length === 0) return true;
   return containers.some(hasRun);
+}
+
+function endedIn(container: Fields): readonly Fields[] {
+  const { terminated } = fieldsOf(container['state']);
+  return terminated === undefined ? [] : [{ ...fieldsOf(terminated), name: container['name'] }];
+}
+
+const NAMES_MAX = 10;
+
+function runningIn(container: Fields, index: number): readonly string[] {
+  const isRunning = fieldsOf(container['state'])['running'] !== undefined;
+  return isRunning && index < NAMES_MAX ? [truncate(textOf(container['name']) ?? '', NAME_MAX)] : [];
 }
 
 function hasRun(container: Fields): boolean {
@@ -239,9 +275,18 @@ function hasRun(container: Fields): boolean {
   return isKnown || (numberOf(container['restartCount']) ?? 0) > 0;
 }
 
-function terminationIn(status: Fields, terminated: Fields | undefined): Termination | undefined {
+/** Its own container's, unless only another one has failed. */
+function terminationIn(
+  status: Fields,
+  own: Fields | undefined,
+  all: readonly Fields[],
+): Termination | undefined {
+  const failed = all.flatMap(endedIn).find(({ exitCode }) => exitCode !== 0);
+  const isAnothers = own?.['exitCode'] === 0 && failed !== undefined;
+  const terminated = isAnothers ? failed : own;
   const { exitCode, reason, message } = terminated ?? status;
   const words = { reason: textOf(reason) ?? '', lastLines: textOf(message) ?? '' };
   if (terminated === undefined && words.reason === '' && words.lastLines === '') return undefined;
-  return { exitCode: numberOf(exitCode) ?? -1, ...words };
+  const container = isAnothers ? { container: truncate(textOf(failed['name']) ?? '', NAME_MAX) } : {};
+  return { exitCode: numberOf(exitCode) ?? -1, ...words, ...container };
 }

@@ -269,7 +269,7 @@ describe('a cleanup that failed', () => {
       reason: 'CleanupFailed',
       message: MESSAGE,
       advice: [
-        { run: `kubectl logs -n shop job/${CLEANUP}`, to: 'show what it wrote' },
+        { run: `kubectl logs -n shop job/${CLEANUP} -c cleanup`, to: 'show what it wrote' },
         {
           run: 'kubectl annotate xxx sample -n shop durable-operator.dev/skip-cleanup=true',
           to: 'leave the binary on the node, and remove the finalizer',

@@ -59,7 +59,7 @@ describe('a failure', () => {
       reason: 'BuildFailed',
       message: 'Job build-helloworld failed: exit code 2',
       advice: [
-        { run: 'kubectl logs -n shop job/build-helloworld', to: 'show what it wrote' },
+        { run: 'kubectl logs -n shop job/build-helloworld -c build', to: 'show what it wrote' },
         { run: 'kubectl delete job build-helloworld -n shop', to: 'build the same again' },
       ],
     });
