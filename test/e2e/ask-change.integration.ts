@@ -11,7 +11,7 @@ import {
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { ask as asked, ASK_PROGRAM, type Answer } from '../support/asking.ts';
-import { refOf } from '../support/cluster.ts';
+import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
@@ -74,6 +74,26 @@ describe('retry', () => {
     const again = await ask(`retry podset/web -n ${namespace}`);
     expect(again.status).toBe(1);
     expect(again.stderr).toContain('is not in backoff');
+  });
+});
+
+describe('retry of a PodSet whose Pods failed', () => {
+  it('ends its pause', async () => {
+    const web = await aPodSetOf(3);
+    const { namespace } = web.at;
+    await web.isReady(3);
+    // Three at once: a pause of half a minute.
+    for (const name of await web.podNames())
+      await cluster.patch({ type: PODS, namespace, name }, { status: { phase: 'Failed' } }, 'status');
+    await eventually(async () => {
+      const { stdout } = await ask(`why podset/web -n ${namespace}`);
+      return stdout.includes('the pause after failed Pods to end');
+    }, WITHIN_MS);
+    const answer = await ask(`retry podset/web -n ${namespace}`);
+    expect(answer.stdout).toMatch(
+      /^podset\/web -n \S+: waiting for the pause after failed Pods to end, PodsFailed: [^]*retried: 1 of 1 resource\n$/,
+    );
+    await web.hasPods(3);
   });
 });
 

@@ -18,6 +18,9 @@ jest.setTimeout(180_000);
 /** Nothing of ours waits longer once nothing is in its way any more. */
 const WITHIN_MS = 60_000;
 
+const WEBHOOKS: PathType = {
+  ...{ group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingwebhookconfigurations' },
+};
 const LIMIT_RANGES: PathType = { group: '', version: 'v1', plural: 'limitranges' };
 
 const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'pod-set'] });
@@ -153,6 +156,64 @@ describe('a PodSet', () => {
     expect(namesOf(await podsIn())).toEqual(expect.arrayContaining([first, second]));
   });
 
+  it('has all of its Pods replaced at once that were evicted after a minute', async () => {
+    await create(5);
+    await web.isReady(5);
+    const evicted = await web.podNames();
+    const at = (secondsAgo: number) => new Date(Date.now() - secondsAgo * 1_000).toISOString();
+    const terminated = { exitCode: 137, startedAt: at(120), finishedAt: at(1) };
+    const containerStatuses = [
+      {
+        ...{ name: 'busybox', image: 'busybox', imageID: '', ready: false, restartCount: 0 },
+        state: { terminated },
+      },
+    ];
+    const status = {
+      phase: 'Failed',
+      reason: 'Evicted',
+      message: 'the node is low on memory',
+      containerStatuses,
+    };
+    for (const name of evicted) await cluster.patch(podAt(name), { status }, 'status');
+    await eventually(async () => {
+      const names = (await web.get())?.status?.podNames ?? [];
+      return names.length === 5 && !names.some((name) => evicted.includes(name));
+    }, WITHIN_MS);
+    await eventuallySaid(/^created \d Pods?, as spec\.replicas is 5$/);
+  });
+
+  it('says which webhook does not answer, and gets its Pods once nobody asks that any more', async () => {
+    const webhook = { type: WEBHOOKS, name: `${namespace}.example.com` };
+    const rules = [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }];
+    await cluster.create(WEBHOOKS, {
+      ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind: 'ValidatingWebhookConfiguration' },
+      metadata: { name: webhook.name },
+      webhooks: [
+        {
+          ...{
+            name: webhook.name,
+            rules,
+            clientConfig: { url: 'https://127.0.0.1:1/' },
+            sideEffects: 'None',
+          },
+          ...{ admissionReviewVersions: ['v1'], failurePolicy: 'Fail', timeoutSeconds: 1 },
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+        },
+      ],
+    });
+    await untilRefused(webhook.name);
+    await create(1);
+    const refused = await eventually(async () => {
+      const live = await web.get();
+      return conditionOf(live, 'Stalled')?.reason === 'CreateFailed' && live;
+    }, WITHIN_MS);
+    expect(conditionOf(refused, 'Ready')?.message).toContain(`failed calling webhook "${webhook.name}"`);
+    expect(conditionOf(refused, 'Ready')?.message).toContain(`have the webhook ${webhook.name} answer again`);
+    await eventuallyWarned('WebhookUnavailable');
+    await cluster.delete(webhook);
+    await web.isReady(1);
+  });
+
   it('of which no Pod finds a node is NotReady without an open run, and Ready once Pods find one', async () => {
     const range = { type: LIMIT_RANGES, namespace, name: 'large' };
     // More than any of the simulated nodes has.
@@ -232,6 +293,25 @@ async function eventuallyWarned(reason: string): Promise<void> {
     const warnings = (await cluster.eventsIn(namespace)).filter(({ type }) => type === 'Warning');
     const ours = warnings.filter(({ regarding }) => regarding.kind === 'PodSet');
     expect(ours.map((event) => event.reason)).toEqual([reason]);
+    return true;
+  }, WITHIN_MS);
+}
+
+async function eventuallySaid(note: RegExp): Promise<void> {
+  await eventually(async () => {
+    const events = await cluster.eventsIn(namespace);
+    return events.some((event) => event.regarding.kind === 'PodSet' && note.test(event.note));
+  }, WITHIN_MS);
+}
+
+/** It takes the API server a moment to ask a new webhook. */
+async function untilRefused(webhook: string): Promise<void> {
+  const spec = { containers: [{ name: 'a', image: 'a' }] };
+  await eventually(async () => {
+    const path = resourcePath(PODS, { namespace });
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'probe' }, spec };
+    const asked = cluster.client.request({ method: 'POST', path, query: { dryRun: 'All' }, body });
+    await expect(asked).rejects.toThrow(webhook);
     return true;
   }, WITHIN_MS);
 }

@@ -3,7 +3,7 @@ import { stillOpen } from '../../temporal/open-runs.ts';
 import type { Controller } from '../../contract/controller.ts';
 import { RETRYING } from '../../contract/search-attributes.ts';
 import type { Run, RunReader } from '../../temporal/run-reader.ts';
-import { failedStepIn, type PendingStep } from '../../temporal/timeline.ts';
+import { failedStepIn, lastNextOf, type PendingStep } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { bounded } from '../../bounded.ts';
 import { readTarget, type ObjectName, type Target } from '../cluster/objects.ts';
@@ -44,7 +44,7 @@ async function answerRetry(ask: Ask, question: Question<SharedOptions>): Promise
   const runs = (await Promise.all(found)).flat();
   const all = configuredControllers(ask.program);
   const { runs: reader } = await session.temporal();
-  const read = await bounded(runs, READS_AT_A_TIME, (run) => backoffOf(reader, all, run));
+  const read = await bounded(runs, READS_AT_A_TIME, (run) => backoffOf(reader, { all, run, isNamed }));
   const backoffs = read.flatMap((backoff) => backoff ?? []);
   if (backoffs.length === 0) return nothingToRetry(ask, question, named[0]?.object);
   for (const backoff of backoffs) ask.stdout.write(`${backoffText(backoff)}\n`);
@@ -89,25 +89,38 @@ async function openRunsOf(
 /** A step that has failed and is due again later. */
 interface Backoff {
   readonly target: Target;
-  readonly failed: Pick<PendingStep, 'step' | 'attempt' | 'failure'>;
+  readonly failed: Pick<PendingStep, 'step' | 'failure'> & Partial<Pick<PendingStep, 'attempt'>>;
+}
+
+interface Asked {
+  readonly all: readonly Controller[];
+  readonly run: Run;
+  readonly isNamed: boolean;
 }
 
 /** A failed step counts even while its next attempt is in progress, which a retry ends. */
-async function backoffOf(
-  reader: RunReader,
-  controllers: readonly Controller[],
-  run: Run,
-): Promise<Backoff | undefined> {
+async function backoffOf(reader: RunReader, { all, run, isNamed }: Asked): Promise<Backoff | undefined> {
   const { ref } = run;
-  const type = controllers.find(({ name }) => name === ref.controller)?.primary.type;
-  const failed = run.pending.find(({ failure }) => failure !== undefined) ?? (await failedIn(reader, run));
+  const type = all.find(({ name }) => name === ref.controller)?.primary.type;
+  const failed =
+    run.pending.find(({ failure }) => failure !== undefined) ?? (await failedIn(reader, run, isNamed));
   if (failed === undefined || type === undefined) return undefined;
   const namespace = type.namespaced ? ref.namespace : undefined;
   return { target: { type, namespace, name: ref.name, uid: ref.uid }, failed };
 }
 
-/** Where the run itself waits for the next attempt, its history says what has failed. */
-async function failedIn(reader: RunReader, run: Run): Promise<Backoff['failed'] | undefined> {
+/** Where the run itself waits for the next attempt, or because something is wrong, its history says what has failed. */
+async function failedIn(
+  reader: RunReader,
+  run: Run,
+  isNamed: boolean,
+): Promise<Backoff['failed'] | undefined> {
+  if (run.runState === undefined && isNamed) {
+    const next = lastNextOf(await reader.endOfTimeline(run));
+    if (next?.do !== 'wait' || next.cause === undefined) return undefined;
+    const { reason: type, message } = next.cause;
+    return { step: `waiting for ${next.for ?? next.because}`, failure: { type, message } };
+  }
   if (run.runState !== RETRYING) return undefined;
   const { step, attempts, failure } = failedStepIn(await reader.endOfTimeline(run)) ?? {};
   return step === undefined ? undefined : { step, attempt: attempts ?? 1, failure };
@@ -131,5 +144,6 @@ function nothingToRetry(
 function backoffText({ target, failed }: Backoff): string {
   const { step, attempt, failure } = failed;
   const why = [failure?.type, failure?.message].filter(Boolean).join(': ');
-  return harmless(`${argumentsOf(target)}: ${step}, attempt ${attempt}, ${why}`);
+  const often = attempt === undefined ? '' : `, attempt ${attempt}`;
+  return harmless(`${argumentsOf(target)}: ${step}${often}, ${why}`);
 }

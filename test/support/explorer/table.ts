@@ -6,7 +6,7 @@ import type { Delivery } from '../../../testing/explorer/watch.ts';
 import type { World } from '../../../testing/explorer/world.ts';
 
 /** More than any world of the tables takes: one that has grown fails by this, and not by its time. */
-const STATES_MAX = 25_000;
+const STATES_MAX = 40_000;
 
 /** What disturbs, each at any moment and as often as it is named: `scale`, `scale + crash`, `scale + scale`. */
 export type Disturbance = string;
