@@ -4,7 +4,11 @@ import { FAILURE } from './failures.ts';
 /** Why the API server refuses a write, or something changes what it accepted. */
 export interface RefusalCause extends Cause {
   readonly reason:
-    'QuotaExceeded' | 'PodSecurity' | 'WebhookUnavailable' | typeof FAILURE.refused | typeof FAILURE.overridden;
+    | 'QuotaExceeded'
+    | 'PodSecurity'
+    | 'WebhookUnavailable'
+    | typeof FAILURE.refused
+    | typeof FAILURE.overridden;
 }
 
 /**
