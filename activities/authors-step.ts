@@ -8,6 +8,7 @@ import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
 import { deletedBy } from '../src/controllers/control/approval.ts';
 import {
   isExternal,
+  callMaxMs,
   runMaxMs,
   stepsOf,
   UNBOUND,
@@ -76,7 +77,7 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
   };
   const call = {
     of: { controller: definition.name, uid: context.ref.uid },
-    ...{ what: `run of step ${step.do}`, maxMs: runMaxMs(its), log: running.log },
+    ...{ what: `run of step ${step.do}`, maxMs: callMaxMs(definition, its), log: running.log },
   };
   refuseBesideHanging(call);
   try {

@@ -36,7 +36,7 @@ import {
   isDeclaring,
   isExternal,
   isHeld,
-  runMaxMs,
+  callMaxMs,
   stepsOf,
   UNBOUND,
   type AnyDefinition,
@@ -140,7 +140,7 @@ export function definedReconciler(
       const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
       const asks = async (): Promise<unknown> =>
         definition.isUnobserved ? undefined : await definition.observe?.(facts);
-      const observed: unknown = await untilGivenUp({ ...call, maxMs: runMaxMs({}), log }, asks);
+      const observed: unknown = await untilGivenUp({ ...call, maxMs: callMaxMs(definition), log }, asks);
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
       if (superseded.aborted) throw error;
@@ -156,17 +156,18 @@ export function definedReconciler(
     observation: DefinedObservation,
     context: AttemptContext<DefinedObservation>,
   ): Promise<DefinedObservation | undefined> {
-    if (!isLookup(asked) || observation === 'gone') return undefined;
+    if (observation === 'gone' || observation.live === undefined) return undefined;
+    if (!isLookup(asked)) return observe(context, withTheSameChildren(observation));
     const { view, live, referred } = observation;
     const { resource } = view;
-    if (live === undefined || resource === undefined) return undefined;
+    if (resource === undefined) return undefined;
     const { superseded, attempt, ref, log = SILENT_LOGGER } = context;
     const signal = soon(superseded);
     const references = referred?.objects ?? [];
     const unknown = unknownTo(context);
     const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: kubeWith({ signal }) };
     try {
-      const call = { of: { controller: definition.name, uid: ref.uid }, maxMs: runMaxMs({}), log };
+      const call = { of: { controller: definition.name, uid: ref.uid }, maxMs: callMaxMs(definition), log };
       const read = asked.lookups.map(async (key) => {
         const reading = () => readLookup(key, facts);
         return [key, await untilGivenUp({ ...call, what: `lookup ${key}` }, reading)] as const;
@@ -215,7 +216,9 @@ export function definedReconciler(
     // Nothing is kept where nobody can tell what there is: that is found out, and said, by whoever observes next.
     const after =
       performed.observation ??
-      (context.superseded.aborted ? undefined : await observe(context).catch(() => undefined));
+      (context.superseded.aborted
+        ? undefined
+        : await observe(context, performed.view).catch(() => undefined));
     if (after === undefined || after === 'gone' || after.live === undefined) return performed;
     return { ...performed, observation: { ...after, live: { ...after.live, lookups } } };
   }
@@ -361,7 +364,7 @@ export function definedReconciler(
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
     const did = [DID[step.do]];
     const changed = changeOf(sent, written, client.fieldManager);
-    return { observation: after(observation, written), did, changed };
+    return { observation: after(observation, written), view: withTheSameChildren(observation), did, changed };
   }
 
   function changeOfMetadata(step: Exclude<LibraryStep, { do: 'updateStatus' }>): object {
@@ -481,6 +484,17 @@ export function definedReconciler(
     if (!(error instanceof ApiError)) throw error;
     return causeOfError(error, { resource: `${type.kind.toLowerCase()}/${name} -n ${namespace}`, namespace });
   }
+}
+
+/**
+ * What its steps have read or written is not read again within a run: two reads, one of them of a watch that is behind, would say
+ * one thing and then the other, again and again.
+ */
+function withTheSameChildren(seen: DefinedObservation): DefinedObservation {
+  const { declared } = (seen === 'gone' ? undefined : seen.live) ?? {};
+  if (seen === 'gone' || declared === undefined || 'outcome' in declared) return seen;
+  const { there, missing } = declared;
+  return { ...seen, there, ...(missing && { missing }) };
 }
 
 /** What there is of declared objects, and the optional types whose API is missing. */

@@ -19,13 +19,14 @@ export interface Call {
   readonly of: { readonly controller: string; readonly uid: string };
   /** `observe`, or `run of step provision`. */
   readonly what: string;
-  /** Its time, in milliseconds. Then its signal is aborted. */
+  /** Its time, in milliseconds. Then its signal is aborted. Infinity: it is never given up. */
   readonly maxMs: number;
   readonly log: Logger;
 }
 
 /** Gives up on a call shortly after its time. @throws ControllerError: it hangs; or whatever it throws */
 export async function untilGivenUp<T>(call: Call, work: () => Promise<T>): Promise<T> {
+  if (call.maxMs === Infinity) return work();
   const working = work();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<typeof LATE>((resolve) => {

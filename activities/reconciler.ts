@@ -61,6 +61,8 @@ export function unknownTo({
 export interface Performed<O> {
   /** What is known now: the observation before, with the server's answers folded in. Undefined: it is observed anew. */
   readonly observation: O | undefined;
+  /** Where it is observed anew: what is taken from before, as from a view of the watcher. Default: nothing. */
+  readonly view?: O;
   readonly did: readonly Action[];
   /** What something changed in the last write on its way, as `changeOf` says it. */
   readonly changed?: string | undefined;

@@ -170,7 +170,9 @@ export class StepRun<O, S extends Step, L extends Observe> {
     let decided: Decided<O, S, L>;
     try {
       // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
-      const seen = (isOutdated ? undefined : after) ?? (await this.#reconciler.observe(this.#context));
+      const seen = isOutdated
+        ? await this.#reconciler.observe(this.#context)
+        : (after ?? (await this.#reconciler.observe(this.#context, performed.view)));
       decided = await this.#decide({ observation: seen, source: 'live' });
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;

@@ -5,13 +5,15 @@ import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { canonicalText, fieldsOf, textOf } from '../src/controllers/fields.ts';
 import { elsewhere, objectKey, type SimulatedCluster, type Created } from './explorer/cluster.ts';
-import { placeIn, type Request } from './explorer/api-server.ts';
+import { FINALIZERS, placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 import type { Move, World } from './explorer/world.ts';
 import { createdBy, editedBy } from './explorer/managed-fields.ts';
 import { keep, keptIn, OUTSIDE, OUTSIDE_TYPE } from './outside.ts';
 import type { AnyObject, Draft, Situation } from './scenario.ts';
 import type { AnyScenario, ExploredSubject } from './ends.ts';
+
+const OF_COLLECTOR = Object.values(FINALIZERS).flat();
 
 export const DELETE = 'somebody deletes the resource';
 
@@ -92,10 +94,22 @@ export class Stage {
     return [{ what: DELETE, change: (it) => it.markDeleted(this.#key, []) }];
   }
 
-  /** What the garbage collector removes. */
+  /** What the garbage collector removes, or has seen to. */
   orphans(cluster: SimulatedCluster): readonly Move[] {
     return cluster.keys().flatMap((key) => {
-      const owners = cluster.get(key)?.metadata.ownerReferences ?? [];
+      const {
+        ownerReferences: owners = [],
+        finalizers = [],
+        deletionTimestamp,
+      } = cluster.get(key)?.metadata ?? {};
+      const left = finalizers.filter((each) => !OF_COLLECTOR.includes(each));
+      if (deletionTimestamp !== undefined && left.length < finalizers.length)
+        return [
+          {
+            what: `the garbage collector has seen to what belongs to ${key}`,
+            change: (it: SimulatedCluster) => it.changeMetadata(key, () => ({ finalizers: left })),
+          },
+        ];
       const isOrphan =
         owners.some(({ uid }) => uid === this.#metadata.uid) && cluster.get(this.#key) === undefined;
       return isOrphan

@@ -1,8 +1,10 @@
 import { definedReconciler } from '../activities/defined.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
+import type { KnownObservation } from '../activities/run-memory.ts';
 import type { PolicyRule, ResourceType } from '../src/contract/controller.ts';
 import { definedController } from '../src/controllers/defined/controller.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import type { DefinedObservation } from '../src/controllers/defined/observation.ts';
 import type { Step } from '../src/contract/decision.ts';
 import { wrongAtEnd, type ExploredSubject } from './ends.ts';
 import { activityOf } from './explorer/attempt.ts';
@@ -11,25 +13,30 @@ import { datumOf } from './explorer/values.ts';
 import type { Move, World } from './explorer/world.ts';
 import { OUTSIDE_TYPE } from './outside.ts';
 import { unpermitted } from './permitted.ts';
+import { revived } from './revived.ts';
 import { DELETE, Stage, typeNamed } from './stage.ts';
 
 /** The controller in the scenario. */
 export function worldOf(subject: ExploredSubject): World {
   const { scenario, fake } = subject;
-  const definition: AnyDefinition = { ...subject.definition, digestOfData: datumOf };
+  const definition: AnyDefinition = { ...subject.definition, digestOfData: datumOf, isExplored: true };
   const controller = definedController(definition);
   const stage = new Stage(controller, subject);
+  const activity = activityOf((client) => {
+    const its: Reconciler<unknown, Step> = definedReconciler(definition, client);
+    const through: Reconciler<unknown, Step> = {
+      ...its,
+      observe: (...asked) => fake.through(client, () => its.observe(...asked)),
+      perform: (...asked) => fake.through(client, () => its.perform(...asked)),
+    };
+    return through;
+  });
   return {
     controller,
-    activity: activityOf((client) => {
-      const its: Reconciler<unknown, Step> = definedReconciler(definition, client);
-      const through: Reconciler<unknown, Step> = {
-        ...its,
-        observe: (...asked) => fake.through(client, () => its.observe(...asked)),
-        perform: (...asked) => fake.through(client, () => its.perform(...asked)),
-      };
-      return through;
-    }),
+    activity: (broken) => (client, context, attempt) => {
+      const known = attempt.known as KnownObservation<DefinedObservation> | undefined;
+      return activity(broken)(client, context, { ...attempt, known: revived(definition, known) });
+    },
     readsView: definition.children !== undefined,
     types: [controller.primary.type, OUTSIDE_TYPE, ...typesIn(controller.permissions)],
     objects: stage.objects(),

@@ -27,7 +27,7 @@ describe('the test of the example bucket, on the packed package', () => {
 });
 
 /** Each starts one more stack, in a process of its own. */
-describe.each(['bucket', 'website', 'service-dns', 'dns-record'])(
+describe.each(['bucket', 'website', 'service-dns', 'dns-record', 'database'])(
   'the test of the example %s on real servers',
   (example) => {
     it('passes, and says what is wrong where something is', async () => {

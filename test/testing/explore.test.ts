@@ -43,6 +43,13 @@ describe('explore', () => {
     );
   });
 
+  it('leaves no timer behind, which would give up on an attempt that stops where the exploration leaves it', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
+    const before = timers();
+    await explore(bucketIn, { resource, outside: aStore() }, { states: 3_000 }).catch(() => undefined);
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+
   it('prints what each disturbance takes, and its speed, if that is asked for', async () => {
     const print = jest.spyOn(console, 'log').mockReturnValue();
     await explore(bucketIn, { resource, outside: aStore() }, { seconds: 0, verbose: true });

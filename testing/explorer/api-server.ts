@@ -33,6 +33,11 @@ export interface ServedType extends ResourceType {
 export const KUBELET = 'kubelet';
 /** A finalizer of the API server: the garbage collector first deletes what the object owns. */
 export const FOREGROUND = 'foregroundDeletion';
+/** The garbage collector takes them away. Source: apiserver, registry/generic/registry/store.go. */
+export const FINALIZERS: Readonly<Record<string, readonly string[]>> = {
+  Foreground: [FOREGROUND],
+  Orphan: ['orphan'],
+};
 
 /** Answers requests as the API server does, at once, as far as the controllers use it. */
 export class ApiServer {
@@ -124,7 +129,7 @@ export class ApiServer {
     if (!this.#meets(object, asRecord(preconditions))) return conflict(target);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp !== undefined) return { body: object };
-    const added = propagationPolicy === 'Foreground' ? [FOREGROUND] : [];
+    const added = [...(FINALIZERS[String(propagationPolicy)] ?? [])];
     if (target.type.goesSlowly) added.push(KUBELET);
     if (finalizers.length + added.length === 0) {
       cluster.remove(target.key());

@@ -39,6 +39,8 @@ export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
   readonly isNarrow?: boolean;
   /** A plan, which must not read an outside system: `observe` is not called, and the last verdict stands. */
   readonly isUnobserved?: boolean;
+  /** In an exploration: an attempt may stop anywhere, and the time that passes means nothing. */
+  readonly isExplored?: true;
   /** It is for a plan: nothing is generated. */
   readonly isRehearsing?: true;
   /** Of what a decision hands over. Default: a hash. An exploration gives UIDs other numbers, so that it keeps them legible. */
@@ -132,6 +134,14 @@ export function isExternal(definition: AnyDefinition, step: string): boolean {
 /** How long `run` of a step may take, in milliseconds. */
 export function runMaxMs({ timeout }: { readonly timeout?: string | undefined }): number {
   return (timeout === undefined ? undefined : millisecondsIn(timeout)) ?? RUN_MAX_MS;
+}
+
+/** After which time a call of `observe`, or of `run` of a step, is given up, in milliseconds. */
+export function callMaxMs(
+  { isExplored }: AnyDefinition,
+  step: { readonly timeout?: string | undefined } = {},
+): number {
+  return isExplored ? Infinity : runMaxMs(step);
 }
 
 /** What is read before, and a write that is under way when the time is over, are part of an attempt. */
