@@ -1,7 +1,7 @@
 import type { Kube } from '../src/api/kube.ts';
 import type { StepResult } from '../src/api/step.ts';
 import type { ReferencedObject } from '../src/contract/controller.ts';
-import type { Action } from '../src/contract/decision.ts';
+import { addedUp, sentenceOf, type Action } from '../src/contract/decision.ts';
 import { SILENT_LOGGER } from '../src/contract/logger.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
@@ -17,6 +17,7 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import type { WriteHooks, AcceptedWrite } from './authors-kube.ts';
+import { inBatches, SLOWLY } from './batches.ts';
 import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
 import { PartlyDone, type Performed, type AttemptContext } from './reconciler.ts';
 
@@ -36,6 +37,8 @@ interface Doing<O> {
     'ref' | 'now' | 'superseded' | 'progress' | 'idempotencyKey' | 'log' | 'begins'
   >;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
+  /** Asked before each batch of writes: which items of `owned` have gone since. Default: none has. */
+  readonly goneNow?: () => ReadonlySet<unknown>;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
 }
@@ -45,9 +48,10 @@ type Done<O> = Performed<O> & { readonly status?: object };
 
 /** Has the author's code do a step. @throws ApiError */
 export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
-  const { definition, step, facts, context, kubeFor, after } = doing;
+  const { definition, step, facts, context, kubeFor, goneNow, after } = doing;
   const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
   const soFar: Action[] = [];
+  const ofEach: Action[] = [];
   let last: Pick<AcceptedWrite, 'answer' | 'changed'> = {};
   // The time of an attempt runs from its beginning, for whatever it calls.
   const signal = isExternal(definition, step.do) ? soon(context.superseded, its) : undefined;
@@ -71,9 +75,29 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
     },
     progress: (sentence: string) => {
       soFar.push(actionOf(sentence));
-      context.progress?.(soFar);
+      context.progress?.([...soFar, ...ofEach]);
     },
-    mayGoOn: () => !context.superseded.aborted && performance.now() < goesOnUntil,
+    async each<T>(items: readonly T[], act: (item: T) => Promise<string | undefined>) {
+      let gone: ReadonlySet<unknown> = new Set();
+      const prepare = () => {
+        gone = goneNow?.() ?? gone;
+        return Promise.resolve();
+      };
+      const actOn = async (item: T) => {
+        const sentence = gone.has(item) ? undefined : await act(item);
+        if (sentence === undefined) return;
+        ofEach.push(countedIn(sentence));
+        context.progress?.([...soFar, ...ofEach]);
+      };
+      const isTimeUp = () => context.superseded.aborted || performance.now() > goesOnUntil;
+      const { failure } = await inBatches(items, actOn, { firstSize: SLOWLY, isTimeUp, prepare });
+      if (failure !== undefined) throw failure.error;
+      return sentenceOf(ofEach);
+    },
+  };
+  const didAsSaid = (message: string) => {
+    if (message === '') return [];
+    return message === sentenceOf(ofEach) ? addedUp(ofEach) : [actionOf(message)];
   };
   const call = {
     of: { controller: definition.name, uid: context.ref.uid },
@@ -89,16 +113,16 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
         : (result as StepResult<Readonly<Record<string, unknown>>>);
     const { answer, changed } = last;
     return {
-      ...{ observation: after(), did: [actionOf(message)] },
+      ...{ observation: after(), did: didAsSaid(message) },
       ...(changed !== undefined && { changed }),
       ...(status && { status }),
       ...(event && { event: { type: 'Normal', ...event, note: message, occasion: occasionOf(answer) } }),
     };
   } catch (error) {
     // It was asked to end, and has done so.
-    if (context.superseded.aborted && soFar.length > 0)
-      return { observation: undefined, did: soFar, isUnknown: true };
-    return { observation: undefined, ...failed(error, soFar) };
+    const did = addedUp([...soFar, ...ofEach]);
+    if (context.superseded.aborted && did.length > 0) return { observation: undefined, did, isUnknown: true };
+    return { observation: undefined, ...failed(error, did) };
   }
 }
 
@@ -137,6 +161,13 @@ function deletesOnly({ do: name, deletes }: AuthorsStep): WriteHooks['allow'] {
 
 function unknownStep({ name }: AnyDefinition, step: AuthorsStep): never {
   throw new Error(`controller ${name} has no step ${step.do}`);
+}
+
+/** `created Pod web-1` */
+function countedIn(sentence: string): Action {
+  const [, did, what, name] = /^(\S+) ([A-Z]\S*) (\S+)$/.exec(sentence) ?? [];
+  if (did === undefined || what === undefined || name === undefined) return actionOf(sentence);
+  return { did, what, count: 1, names: [name] };
 }
 
 function actionOf(sentence: string): Action {

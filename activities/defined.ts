@@ -418,6 +418,7 @@ export function definedReconciler(
     try {
       const { status, ...performed } = await doStep<DefinedObservation>({
         ...{ definition, step, context, facts },
+        goneNow: goneFrom(owned, context),
         after: () => (isExternal(definition, step.do) ? undefined : folded.observation),
         kubeFor: ({ allow, onWritten, ...hooks }) =>
           kubeWith({
@@ -517,6 +518,24 @@ interface Doing {
   readonly step: DefinedStep;
   readonly observation: DefinedObservation;
   readonly context: AttemptContext<DefinedObservation>;
+}
+
+/** Of the views that a step was given: those that the watch, which showed them when the step began, shows no more. */
+function goneFrom(
+  owned: readonly OwnedView[],
+  { watched }: AttemptContext<DefinedObservation>,
+): () => ReadonlySet<unknown> {
+  const shown = (): ReadonlySet<string> => {
+    const seen = watched?.();
+    return new Set(seen === undefined || seen === 'gone' ? [] : seen.owned.map(({ uid }) => uid));
+  };
+  const atFirst = shown();
+  return () => {
+    if (atFirst.size === 0) return atFirst;
+    const now = shown();
+    const gone = owned.filter(({ uid }) => atFirst.has(uid) && !now.has(uid));
+    return new Set(gone.map(({ view }) => view).filter((view) => typeof view === 'object'));
+  };
 }
 
 /** What the status says until `observe` succeeds, whatever it fails with: else each other message would be written, and tried again at once. */

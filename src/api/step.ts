@@ -90,17 +90,22 @@ export interface StepContext<R, Owned, Observed, Clients = unknown, Options = un
    */
   readonly idempotencyKey: string;
   /**
-   * Says what is done when more writes follow: if one of them fails, or a change ends the attempt, the history has this instead of what
+   * Says what is done when more writes follow, outside of `each`: if one of them fails, or a change ends the attempt, the history has this instead of what
    * `run` returns. If the worker is killed, it has what was said until a second before.
    *
    * @param did in the past tense: `deleted RoleBinding team-1`
    */
   readonly progress: (did: string) => void;
   /**
-   * False once most of the time of the attempt is over, or `signal` is aborted. A step of many writes asks before each
-   * one, and ends; it is decided again, and goes on.
+   * Acts on items, one first, then on two, four, eight and sixteen at a time, so that a refusal of all costs one call. It begins no
+   * more once one has failed, half of the time of the attempt is over, or something else is to be done: the step is decided again, and
+   * goes on. Items of `owned` that the watch shows as gone are skipped. Say in `writes` how many there are.
+   *
+   * @param act returns what it did, with kind and name: `created Pod web-1`; undefined: there was nothing to do
+   * @returns the sum, to be returned by `run`: `created 300 Pods`
+   * @throws what the first `act` throws that fails; what is done is in the history
    */
-  readonly mayGoOn: () => boolean;
+  readonly each: <T>(items: readonly T[], act: (item: T) => Promise<string | undefined>) => Promise<string>;
 }
 
 /**

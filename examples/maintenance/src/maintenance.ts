@@ -48,15 +48,12 @@ export const maintenance = defineController({
         interchangeable: 'no Pod on the Node',
       }),
       writes: (_, pods: readonly Pod[]) => pods.length,
-      run: async ({ kube, progress, mayGoOn }, pods: readonly Pod[]) => {
-        for (const { namespace, name, uid } of pods) {
-          if (!mayGoOn()) break;
+      run: ({ kube, each }, pods: readonly Pod[]) =>
+        each(pods, async ({ namespace, name, uid }) => {
           // If a PodDisruptionBudget does not allow it, the step ends here, and is tried again.
           await kube.evict({ namespace, name }, { uid });
-          progress(`evicted Pod ${namespace}/${name}`);
-        }
-        return 'evicted Pods';
-      },
+          return `evicted Pod ${namespace}/${name}`;
+        }),
     },
     release: {
       summary: 'allow Pods on the Node again',
