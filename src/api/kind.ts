@@ -222,7 +222,8 @@ function rootSchema<Spec extends z.ZodObject, Status extends z.ZodObject>(
   { kind, description, spec, rules, conditions }: KindDefinition<Spec, Status>,
   status: Status,
 ): StructuralSchema {
-  const full = status.extend(commonStatus(conditions)).meta({
+  // It begins without any of them.
+  const full = status.partial().extend(commonStatus(conditions)).meta({
     description: 'The observed state. The operator writes it.',
     ...status.meta(),
   });

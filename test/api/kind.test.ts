@@ -55,6 +55,15 @@ describe('a kind', () => {
     });
   });
 
+  it('requires no field of the status, which begins without any', () => {
+    const counted = defineKind({
+      ...website,
+      status: z.object({ size: z.int(), url: z.string().optional() }),
+    });
+    expect(schemaOf('status', counted)).not.toHaveProperty('required');
+    expect(schemaOf('status', counted)).toMatchObject({ properties: { size: { type: 'integer' } } });
+  });
+
   it('has conditions and an observed generation, which says that nothing was observed yet', () => {
     expect(schemaOf('status')).toMatchObject({
       default: { observedGeneration: -1 },
