@@ -32,6 +32,8 @@ const LAYOUT: TypeDocOptions & Partial<PluginOptions> = {
   readme: 'none',
   logLevel: 'Warn',
   excludeExternals: true,
+  // What Manifest is made of.
+  intentionallyNotExported: ['BuiltIn', 'Written'],
   disableSources: true,
   hidePageHeader: true,
   hideBreadcrumbs: true,

@@ -35,6 +35,7 @@ export type {
   CurrentObject,
   WrappedChild,
 } from './child.ts';
+export type { Manifest } from './manifest.ts';
 export type { DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
 export type {
   DecisionContext,

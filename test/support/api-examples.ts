@@ -7,7 +7,7 @@ const PAGE = join(import.meta.dirname, '../../docs/api.md');
 /** What the examples leave out. */
 const CONTEXT = `
 import { z } from 'zod';
-import type { ControllerDefinition, Kube, KubernetesObject, Logger, NewObject, NextOf } from 'durable-operator';
+import type { ControllerDefinition, Kube, KubernetesObject, Logger, Manifest, NewObject, NextOf } from 'durable-operator';
 
 declare const kube: Kube, log: Logger, app: ReturnType<typeof operator>, progress: (did: string) => void;
 declare const resource: KubernetesObject & { readonly spec: { readonly config: object; readonly deadline: string } };

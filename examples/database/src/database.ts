@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { child, defineController, DEPLOYMENTS, SECRETS, SERVICES, STATEFUL_SETS } from 'durable-operator';
+import {
+  child,
+  defineController,
+  DEPLOYMENTS,
+  SECRETS,
+  SERVICES,
+  STATEFUL_SETS,
+  type Manifest,
+} from 'durable-operator';
 import { z } from 'zod';
 import { directoryAt } from './directory.ts';
 import { Database, type DatabaseResource } from './kind.ts';
@@ -65,7 +73,10 @@ export const database = defineController({
   status: ({ resource: { metadata }, current }) => ({ address: current(SERVICES, metadata.name)?.view }),
 });
 
-function statefulSet({ metadata: { name }, spec: { image } }: DatabaseResource, password: string) {
+function statefulSet(
+  { metadata: { name }, spec: { image } }: DatabaseResource,
+  password: string,
+): Manifest<'StatefulSet'> {
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -78,7 +89,7 @@ function statefulSet({ metadata: { name }, spec: { image } }: DatabaseResource, 
   };
 }
 
-function app({ metadata, spec }: DatabaseResource, password: string) {
+function app({ metadata, spec }: DatabaseResource, password: string): Manifest<'Deployment'> {
   const name = `${metadata.name}-app`;
   return {
     apiVersion: 'apps/v1',
@@ -104,7 +115,7 @@ function podTemplate({
   };
 }
 
-function service({ metadata: { name } }: DatabaseResource) {
+function service({ metadata: { name } }: DatabaseResource): Manifest<'Service'> {
   return {
     apiVersion: 'v1',
     kind: 'Service',

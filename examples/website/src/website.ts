@@ -4,6 +4,7 @@ import {
   DEPLOYMENTS,
   SECRETS,
   SERVICES,
+  type Manifest,
   type ReferencedObject,
   type ResourceOf,
 } from 'durable-operator';
@@ -42,10 +43,10 @@ type WebsiteResource = ResourceOf<typeof Website>;
 function deployment(
   { metadata: { name }, spec: { image, replicas } }: WebsiteResource,
   secret?: ReferencedObject,
-) {
+): Manifest<'Deployment'> {
   const labels = { 'app.kubernetes.io/name': name };
   // With another version of the Secret in it, the template is another one, so that new Pods read it.
-  const environment = secret && { annotations: { 'example.com/environment': secret.resourceVersion } };
+  const environment = secret && { annotations: { 'example.com/environment': secret.resourceVersion ?? '' } };
   const envFrom = secret && { envFrom: [{ secretRef: { name: secret.name } }] };
   return {
     apiVersion: 'apps/v1',
@@ -62,7 +63,7 @@ function deployment(
   };
 }
 
-function service({ metadata: { name } }: WebsiteResource) {
+function service({ metadata: { name } }: WebsiteResource): Manifest<'Service'> {
   return {
     apiVersion: 'v1',
     kind: 'Service',

@@ -1,4 +1,11 @@
-import { DEPLOYMENTS, defineController, defineKind, SERVICES, type ResourceOf } from 'durable-operator';
+import {
+  DEPLOYMENTS,
+  defineController,
+  defineKind,
+  SERVICES,
+  type Manifest,
+  type ResourceOf,
+} from 'durable-operator';
 import { z } from 'zod';
 
 // The kind, described once: its schema in the cluster, its types here, its columns in kubectl.
@@ -31,6 +38,7 @@ export const websiteController = defineController({
   status: ({ resource: { metadata } }) => ({ url: `http://${metadata.name}.${metadata.namespace}.svc` }),
 });
 
+// `satisfies` says which fields there are: a typo does not compile.
 export function deployment({ metadata: { name }, spec: { image, replicas } }: ResourceOf<typeof Website>) {
   const labels = { app: name };
   const containers = [{ name: 'web', image, ports: [{ containerPort: 80 }] }];
@@ -43,7 +51,7 @@ export function deployment({ metadata: { name }, spec: { image, replicas } }: Re
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers } },
     },
-  };
+  } satisfies Manifest<'Deployment'>;
 }
 
 export function service({ metadata: { name } }: ResourceOf<typeof Website>) {
@@ -52,5 +60,5 @@ export function service({ metadata: { name } }: ResourceOf<typeof Website>) {
     kind: 'Service',
     metadata: { name },
     spec: { selector: { app: name }, ports: [{ port: 80 }] },
-  };
+  } satisfies Manifest<'Service'>;
 }
