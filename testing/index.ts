@@ -23,4 +23,14 @@ export type {
   TestStack,
   WrittenObject,
 } from './stack/test-stack.ts';
-export type { AnyObject, Draft, DraftMeta, End, Explorable, Scenario, Situation } from './scenario.ts';
+export type {
+  AnyObject,
+  Before,
+  Draft,
+  DraftMeta,
+  End,
+  Explorable,
+  JudgedWrite,
+  Scenario,
+  Situation,
+} from './scenario.ts';

@@ -46,6 +46,27 @@ export interface End<D, Outside extends object> extends Situation<D, Outside> {
   readonly resource: (Draft<D> & { readonly status?: AnyObject }) | undefined;
 }
 
+/** A write to the API server. */
+export interface JudgedWrite {
+  /** An eviction is a delete. The status is patched, too. */
+  readonly verb: 'create' | 'patch' | 'apply' | 'scale' | 'delete';
+  /** The plural of its type, as in the keys of `objects`: `jobs`. */
+  readonly plural: string;
+  /** Absent: the type has none. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** The UID that the write requires. Absent: any. */
+  readonly uid?: string;
+  /** What is sent: the object, or the patch. Absent: it is a delete. */
+  readonly object?: AnyObject;
+}
+
+/** All there is just before a write. */
+export interface Before<D, Outside extends object> extends Situation<D, Outside> {
+  /** Nobody else has changed anything since a run began that knew all of it: no mistake is excused by a view that lags. */
+  readonly isUndisturbed: boolean;
+}
+
 /** What an exploration begins with, and what may happen in it. Only `resource` is needed. */
 export interface Scenario<D, Outside extends object> {
   /** The resource. Its name is `example`, and its namespace `default`, unless its metadata say otherwise. */
@@ -68,6 +89,15 @@ export interface Scenario<D, Outside extends object> {
   readonly externalChanges?: Readonly<Record<string, (all: Situation<D, Outside>) => unknown>>;
   /** What comes about by itself, as often as it changes something: a Job completes. */
   readonly happens?: Readonly<Record<string, (all: Situation<D, Outside>) => unknown>>;
+  /**
+   * Why a write must not be, in words: it judges each that the API server accepts, also those of the library, such as the removal of the
+   * finalizer. A create that takes effect late is not judged. Whatever it returns that is no text allows the write.
+   *
+   * @example
+   * never: ({ verb, plural, name }, { objects }) =>
+   *   verb === 'delete' && objects[`${plural}/${name}`]?.status?.active && 'a Job is deleted that runs',
+   */
+  readonly never?: (write: JudgedWrite, before: Before<D, Outside>) => unknown;
   /** What is wrong in the end, besides what every exploration finds. Whatever is no text counts as well. */
   readonly finally?: (end: End<D, Outside>) => readonly unknown[];
   /** What has to be the same in the end, whatever failed on the way. Default: all of it, but for UIDs and times. */

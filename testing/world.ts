@@ -6,7 +6,9 @@ import { definedController } from '../src/controllers/defined/controller.ts';
 import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { DefinedObservation } from '../src/controllers/defined/observation.ts';
 import type { Step } from '../src/contract/decision.ts';
+import { fieldsOf, textOf } from '../src/controllers/fields.ts';
 import { wrongAtEnd, type ExploredSubject } from './ends.ts';
+import { placeIn, wordsOf, type Request } from './explorer/api-server.ts';
 import { activityOf } from './explorer/attempt.ts';
 import type { SimulatedCluster } from './explorer/cluster.ts';
 import { datumOf } from './explorer/values.ts';
@@ -14,6 +16,7 @@ import type { Move, World } from './explorer/world.ts';
 import { OUTSIDE_TYPE } from './outside.ts';
 import { unpermitted } from './permitted.ts';
 import { revived } from './revived.ts';
+import type { JudgedWrite } from './scenario.ts';
 import { DELETE, Stage, typeNamed } from './stage.ts';
 
 /** The controller in the scenario. */
@@ -54,6 +57,13 @@ export function worldOf(subject: ExploredSubject): World {
         once((cluster) => stage.moves({ [what]: act }, cluster)),
       ),
     },
+    ...(scenario.never && {
+      violation(request, cluster, isUndisturbed) {
+        const write = writeIn(request);
+        const why: unknown = scenario.never?.(write, { ...stage.at(cluster), isUndisturbed });
+        return typeof why === 'string' && why !== '' ? `${wordsOf(request)}: ${why}` : undefined;
+      },
+    }),
     shortcomings: (cluster, comesBack = false) =>
       wrongAtEnd(subject, { cluster, comesBack, ...stage.at(cluster) }),
     outside: {
@@ -70,6 +80,31 @@ export function worldOf(subject: ExploredSubject): World {
       polls: definition.pollInterval !== undefined,
     },
   };
+}
+
+/** As an author sees it. */
+function writeIn(request: Request): JudgedWrite {
+  const { plural, namespace, name, subresource } = placeIn(request.path);
+  const sent = fieldsOf(request.body);
+  const { name: nameSent, uid: uidSent } = fieldsOf(sent['metadata']);
+  const isEviction = subresource === 'eviction';
+  const isDelete = isEviction || request.method === 'DELETE';
+  const conditions = fieldsOf(fieldsOf(isEviction ? sent['deleteOptions'] : sent)['preconditions']);
+  const uid = textOf(isDelete ? conditions['uid'] : uidSent);
+  return {
+    verb: isDelete ? 'delete' : verbOf(request, subresource),
+    plural,
+    ...(namespace !== undefined && { namespace }),
+    name: name ?? textOf(nameSent) ?? '',
+    ...(uid !== undefined && { uid }),
+    ...(!isDelete && { object: structuredClone(sent) }),
+  };
+}
+
+function verbOf({ method, query }: Request, subresource: string | undefined): JudgedWrite['verb'] {
+  if (method === 'POST') return 'create';
+  if (subresource === 'scale') return 'scale';
+  return query?.['force'] === undefined ? 'patch' : 'apply';
 }
 
 /** It depends on nothing but the objects of the cluster. */

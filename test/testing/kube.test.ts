@@ -203,3 +203,57 @@ describe('what steps apply, scale and evict', () => {
     await expect(explore(mistake, { ...scenario, externalChanges: {}, ...more })).rejects.toThrow(found);
   });
 });
+
+describe('never', () => {
+  /** A Deployment makes anew whatever is evicted while it is not scaled down. */
+  const never: Scenario<ReturnType<typeof sleep>, object>['never'] = ({ verb }, { objects, isUndisturbed }) =>
+    isUndisturbed &&
+    verb === 'delete' &&
+    fieldsOf(objects['deployments/web']?.['spec'])['replicas'] !== 0 &&
+    'a Pod is evicted that comes again';
+
+  it('is given what each write requires and sends, and what was there before it', async () => {
+    const judged = new Map<string, unknown>();
+    await explore(sleep(), {
+      ...{ ...scenario, externalChanges: {} },
+      never({ verb, plural, name, ...more }, { objects }) {
+        if (plural === 'sleeps') return;
+        const { spec, data } = objects[`${plural}/${name}`] ?? {};
+        judged.set(`${verb} ${plural}/${name}`, { ...more, was: (spec ?? data) as unknown });
+      },
+    });
+    expect(Object.fromEntries(judged)).toEqual({
+      'apply configmaps/flags': {
+        namespace: 'default',
+        uid: 'uid-of-configmaps-flags',
+        object: expect.objectContaining({ data: { sleeps: 'yes' } }) as object,
+        was: { sleeps: 'no' },
+      },
+      'scale deployments/web': {
+        namespace: 'default',
+        uid: 'uid-of-deployments-web',
+        object: expect.objectContaining({ spec: { replicas: 0 } }) as object,
+        was: { replicas: 3 },
+      },
+      'delete pods/web-1': { namespace: 'default', uid: 'uid-of-pods-web-1', was: undefined },
+    });
+  });
+
+  it('excuses what others have changed meanwhile', async () => {
+    const { explored } = await explore(sleep(), { ...scenario, never });
+    expect(explored).toContain('somebody scales it');
+  });
+
+  it('finds a write that is mended in the end, and tells the shortest story', async () => {
+    const decide: NonNullable<ReturnType<typeof sleep>['decide']> = (facts, next) => {
+      const { resource, observed } = facts as { resource: ResourceOf<typeof Sleep>; observed: Found };
+      return observed.pods.length > 0 && !resource.isBeingDeleted
+        ? next.do.evict('they are awake', observed)
+        : (sleep().decide?.(facts, next) ?? next.converged('it sleeps'));
+    };
+    const tooEarly = explore(sleep({}, { decide }), { ...scenario, externalChanges: {}, never });
+    await expect(tooEarly).rejects.toThrow(
+      /^sleep: POST web-1\/eviction: a Pod is evicted that comes again\n +1\. it begins\n[^]*evict: POST web-1\/eviction/,
+    );
+  });
+});
