@@ -1,8 +1,8 @@
 import type { Control } from '../../src/contract/control.ts';
 import type { Step } from '../../src/contract/decision.ts';
+import { answerTo, planOf } from '../../src/controllers/control/approval.ts';
 import type { AnyReconciler } from './attempt.ts';
 import { Violation } from './explorer.ts';
-import { countIn } from './people.ts';
 
 /** Whoever decided it, no step is performed that the annotations hold back in the very observation that it goes by. */
 export function guarded(its: AnyReconciler): AnyReconciler {
@@ -26,12 +26,9 @@ function isHeldBack(
   if (step.do === 'updateStatus') return undefined;
   const isPaused = control?.isPaused === true || isNamespacePaused;
   if (isPaused && control?.isBeingDeleted !== true) return 'is performed although there is a pause';
-  const { count = 0 } = step.deletes ?? {};
-  const isUncovered = control?.isApprovalRequired === true && count > 0 && !isCovered(count, control);
-  return isUncovered ? 'deletes what is not approved' : undefined;
-}
-
-function isCovered(count: number, { answer, reported }: Control): boolean {
-  if (answer?.is !== 'approved' || answer.plan === reported?.lastHandledApproval) return false;
-  return countIn(answer.plan) >= count;
+  const { deletes } = step;
+  if (control?.isApprovalRequired !== true || deletes === undefined || deletes.count === 0) return undefined;
+  // The ID of a plan tells which objects it names, by their UIDs: as many others are not approved.
+  const isApproved = answerTo(planOf(step, deletes, control), control)?.is === 'approved';
+  return isApproved ? undefined : 'deletes what is not approved';
 }
