@@ -1,0 +1,53 @@
+import type { WatchedType } from '../src/api/watched.ts';
+import type { Refusal } from '../src/contract/decision.ts';
+import { causeOfOverride } from '../src/contract/refusal.ts';
+import { stepName } from '../src/controllers/defined/children/decide.ts';
+import { childSummaries } from '../src/controllers/defined/children/declared.ts';
+import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import type { DefinedObservation } from '../src/controllers/defined/observation.ts';
+import { causeOfError } from '../src/kubernetes/causes.ts';
+import { ApiError } from '../src/kubernetes/errors.ts';
+
+/*
+ * What is known of declared objects, with a refusal that another attempt has met.
+ */
+
+export function withOverride(observation: DefinedObservation, { message }: Refusal): DefinedObservation {
+  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
+  const { declared, ...live } = observation.live;
+  if ('outcome' in declared) return observation;
+  const overridden = causeOfOverride(message);
+  return { ...observation, live: { ...live, declared: { ...declared, overridden } } };
+}
+
+/** Another process may have tried it. */
+export function withRefused(
+  observation: DefinedObservation,
+  refusal: Refusal,
+  definition: AnyDefinition,
+): DefinedObservation {
+  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
+  const { declared, ...live } = observation.live;
+  const steps = childSummaries(definition);
+  if ('outcome' in declared) return observation;
+  const { namespace: home, name } = observation.view;
+  // The words of a refusal do not say where it was.
+  const placeOf = (step: string) =>
+    declared.wanted.find((each) => [stepName('create', each), stepName('apply', each)].includes(step))
+      ?.namespace ?? home;
+  const resource = `${(definition.for as WatchedType).kind.toLowerCase()}/${name} -n ${home}`;
+  const refused = [...(refusal.others ?? []), refusal].flatMap(({ step, because, message }) =>
+    step !== undefined && Object.hasOwn(steps, step) && (because === 'refused' || because === 'access-denied')
+      ? [
+          {
+            step,
+            cause: causeOfError(new ApiError(message, { classification: because }), {
+              resource,
+              namespace: placeOf(step),
+            }),
+          },
+        ]
+      : [],
+  );
+  return { ...observation, live: { ...live, declared: { ...declared, refused } } };
+}
