@@ -1,5 +1,7 @@
 import type { KubernetesObject, OwnerReference } from '../src/contract/object.ts';
 import type { ResourceRef } from '../src/contract/resource.ts';
+import { NODES } from '../src/api/kinds.ts';
+import { troubleOfNode } from '../src/api/pod-trouble.ts';
 import { PODS } from '../src/controllers/kinds.ts';
 import { isAvailable } from '../src/controllers/pod-set/decide.ts';
 import {
@@ -10,6 +12,7 @@ import {
   type PodView,
 } from '../src/controllers/pod-set/pod.ts';
 import { POD_SETS, podSetView, type PodSetView } from '../src/controllers/pod-set/resource.ts';
+import type { NodeSeen } from '../src/controllers/pod-set/unready.ts';
 import type { StatusPatch } from '../src/controllers/pod-set/status.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { found, isOf } from '../src/kubernetes/errors.ts';
@@ -68,6 +71,17 @@ export class PodSetObjects {
     }
     const pods = await Promise.all(names.map((name) => this.#read(name)));
     return pods.filter((pod) => pod !== undefined);
+  }
+
+  /** Where the operator may not read nodes, the status says less, and is written nevertheless. */
+  async readNode(name: string): Promise<NodeSeen> {
+    const reading = this.#kube.get({ type: NODES, name });
+    const node = await reading.catch((error: unknown) => {
+      if (!isOf(error, 'refused', 'access-denied')) throw error;
+      return undefined;
+    });
+    const trouble = node && troubleOfNode(node)?.text;
+    return { name, ...(trouble !== undefined && { trouble }) };
   }
 
   /** Undefined where there is none of that name. */

@@ -51,8 +51,12 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     return { podSet: await objects.readPodSet(), pods, lookedFor: [], asOfMs };
   }
 
-  async function look({ names }: Look, before: Observation, { ref }: AttemptContext): Promise<Observation> {
-    const found = await new PodSetObjects(client, ref).readPods(names);
+  async function look(asked: Look, before: Observation, { ref }: AttemptContext): Promise<Observation> {
+    const { names, node } = asked;
+    const objects = new PodSetObjects(client, ref);
+    if (node !== undefined)
+      return { ...before, nodes: [...(before.nodes ?? []), await objects.readNode(node)] };
+    const found = await objects.readPods(names);
     return { ...withChanged(before, found), lookedFor: [...before.lookedFor, ...names] };
   }
 
@@ -87,8 +91,8 @@ export function podSetReconciler(client: KubernetesClient): Reconciler<Observati
     context: AttemptContext<Observation>,
   ): Promise<Performed<Observation>> {
     // Whether it fails is found out anew.
-    const { podSet, pods, lookedFor, asOfMs } = before;
-    const tried = { podSet, pods, lookedFor, asOfMs };
+    const { podSet, pods, lookedFor, nodes, asOfMs } = before;
+    const tried = { podSet, pods, lookedFor, ...(nodes && { nodes }), asOfMs };
     const about = { ...context, objects: new PodSetObjects(client, context.ref), before: tried };
     switch (step.do) {
       case 'createPods':

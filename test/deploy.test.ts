@@ -55,7 +55,7 @@ describe('the operator is allowed what its controllers need and nothing more', (
   });
 
   it('so only a ClusterRole is for Nodes', () => {
-    expect(worker.flatMap(({ cluster }) => cluster)).toEqual([
+    expect(mergeRules(worker.flatMap(({ cluster }) => cluster))).toEqual([
       { apiGroups: [''], resources: ['nodes'], verbs: ['get'] },
     ]);
   });

@@ -44,7 +44,7 @@ export function podTrouble(pod: KubernetesObject, { node }: PodSurroundings = {}
   const trouble = troubleIn(pod) ?? (node && troubleOfNode(node));
   if (trouble === undefined) return undefined;
   const { code, text } = trouble;
-  const onNode = code === 'NodeNotReady' && node ? [describeNode(node)] : [];
+  const onNode = code === 'NodeNotReady' && node ? [describeNode(node.metadata.name)] : [];
   return {
     reason: code,
     message: `Pod ${name} ${text}`,
@@ -59,7 +59,8 @@ export function isUnready({ metadata, ...pod }: KubernetesObject): boolean {
   return !isOver && conditionIn(conditions, 'Ready')?.['status'] !== 'True';
 }
 
-function troubleOfNode({ metadata: { name }, ...node }: KubernetesObject) {
+/** @returns undefined where it is ready */
+export function troubleOfNode({ metadata: { name }, ...node }: KubernetesObject) {
   const ready = conditionIn(fieldsOf(node['status'])['conditions'], 'Ready');
   if (ready?.['status'] === 'True') return undefined;
   const since = textOf(ready?.['lastTransitionTime']);
@@ -67,7 +68,7 @@ function troubleOfNode({ metadata: { name }, ...node }: KubernetesObject) {
   return { code: 'NodeNotReady' as const, text: `is on node ${name}, which is not ready${how}` };
 }
 
-function describeNode({ metadata: { name } }: KubernetesObject): Advice {
+export function describeNode(name: string): Advice {
   return { run: `kubectl describe node ${name}`, to: 'show the state of the node' };
 }
 

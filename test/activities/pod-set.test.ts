@@ -493,3 +493,37 @@ describe('the names of Pods', () => {
     expect(firstNames(300, edited.view)).toEqual(firstNames(300));
   });
 });
+
+describe('a run for a PodSet whose Pod stays unready, and does not say why', () => {
+  const silent = pod('a').on('n1').unreadyFor(90);
+  const since = '2026-11-22T09:00:00Z';
+  const ready = { type: 'Ready', status: 'Unknown', lastTransitionTime: since };
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, status: { conditions: [ready] } };
+
+  const answerAboutNodes = (status: number, body: object) => {
+    api.interfere = ({ url }) =>
+      url.pathname === '/api/v1/nodes/n1' ? { when: 'instead', status, body } : undefined;
+  };
+  const nodesRead = () => api.calls.filter((call) => call.includes('/nodes/'));
+  const readyCondition = () => api.podSet?.status?.conditions?.find(({ type }) => type === 'Ready');
+
+  it('reads the node once, and says that it is not ready, and since when', async () => {
+    await given(set.wanting(1), silent);
+    answerAboutNodes(200, node);
+    await run();
+    expect(readyCondition()).toMatchObject({
+      reason: 'NodeNotReady',
+      message: `Pod a is on node n1, which is not ready since ${since}`,
+    });
+    const { did } = await run();
+    expect(did).toBe('');
+    expect(nodesRead()).toEqual(['GET /api/v1/nodes/n1']);
+  });
+
+  it('says that the Pod is not ready where the operator may not read nodes', async () => {
+    await given(set.wanting(1), silent);
+    answerAboutNodes(403, aStatus(403, { reason: 'Forbidden', message: 'nodes "n1" is forbidden' }));
+    await run();
+    expect(readyCondition()).toMatchObject({ reason: 'PodsNotReady' });
+  });
+});

@@ -78,6 +78,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
         'patch podsets/status.batch.tutorial.kubebuilder.io',
         'update podsets/finalizers.batch.tutorial.kubebuilder.io',
         'get list create patch delete pods',
+        'get nodes',
         RECORD_EVENTS,
       ],
     },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Condition } from '../../src/controllers/condition.ts';
 import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
+import type { NodeSeen } from '../../src/controllers/pod-set/unready.ts';
 import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
 
 const set = aPodSet();
@@ -10,12 +11,16 @@ const withoutImage = (name: string) =>
 const withoutNode = (name: string) => pod(name).unschedulable('0/1 nodes are available: 1 Insufficient cpu.');
 const DESCRIBE = { run: 'kubectl describe pod a -n default', to: 'show the Events of the Pod' };
 
-/** The write of the status, and what is decided once it is written. */
-function settle(pods: readonly OwnedPodBuilder[], podSet = set) {
+/** The write of the status, and what is decided once it is written, by a watcher that has read no node. */
+function settle(
+  pods: readonly OwnedPodBuilder[],
+  podSet = set,
+  nodes: readonly NodeSeen[] = pods.map(({ view }) => ({ name: view.node })),
+) {
   const wanting = podSet.wanting(pods.length);
-  const decide = (known: typeof set) =>
-    decidePodSet({ podSet: known.view, pods: pods.map(({ view }) => view), lookedFor: [] }, NOW_MS);
-  const write = decide(wanting);
+  const decide = (known: typeof set, seen: { nodes?: readonly NodeSeen[] } = {}) =>
+    decidePodSet({ podSet: known.view, pods: pods.map(({ view }) => view), lookedFor: [], ...seen }, NOW_MS);
+  const write = decide(wanting, { nodes });
   if (write.do !== 'updateStatus') return { write: undefined, rest: write, known: wanting };
   const known = wanting.withStatus(write.status);
   return { write, rest: decide(known), known };
@@ -129,5 +134,54 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
     const [view] = [withoutImage('a').view];
     const step = decidePodSet({ podSet: set.wanting(2).view, pods: [view], lookedFor: [] }, NOW_MS);
     expect(step).toMatchObject({ do: 'createPods', count: 1 });
+  });
+});
+
+describe('a PodSet one of whose Pods stays unready, and does not say why', () => {
+  const silent = (name: string) => pod(name).on('n1').unreadyFor(90);
+  const gone = { name: 'n1', trouble: 'is on node n1, which is not ready since 2026-11-22T09:00:00Z' };
+
+  it('reads the node of the oldest, once a minute is over', () => {
+    const decide = (...pods: readonly OwnedPodBuilder[]) =>
+      decidePodSet(
+        { podSet: set.wanting(pods.length).view, pods: pods.map(({ view }) => view), lookedFor: [] },
+        NOW_MS,
+      );
+    expect(decide(silent('a'), silent('b').on('n2').createdAgo(999))).toMatchObject({
+      do: 'observe',
+      names: [],
+      node: 'n2',
+    });
+    expect(decide(pod('a').on('n1').unreadyFor(59)).do).toBe('updateStatus');
+    expect(decide(silent('a').unscheduled()).do).toBe('updateStatus');
+    expect(decide(silent('a'), withoutImage('b')).do).toBe('updateStatus');
+  });
+
+  it('names the node, since when it is not ready, and about how many Pods are on it', () => {
+    const pods = [silent('a').createdAgo(999), silent('b'), silent('c').on('n2')];
+    const { rest, known } = settle(pods, set, [gone]);
+    expect(rest).toMatchObject({
+      notReady: {
+        reason: 'NodeNotReady',
+        message: 'Pod a and at least 1 other are on node n1, which is not ready since 2026-11-22T09:00:00Z',
+        advice: [{ run: 'kubectl describe node n1', to: 'show the state of the node' }, DESCRIBE],
+      },
+    });
+    expect(known.view.status.conditions[0]).toMatchObject({ reason: 'NodeNotReady' });
+  });
+
+  it('is told by the status what the node was, and neither reads it again nor writes', () => {
+    const [first, second] = [silent('a').createdAgo(999), silent('b')];
+    // Once the oldest is Ready, the next one is judged: on the same node, or on one that nobody knows to be ready still.
+    for (const [node, then] of [
+      [gone, 'updateStatus'],
+      [{ name: 'n1' }, 'observe'],
+    ] as const) {
+      const { known, rest } = settle([first, second], set, [node]);
+      expect(rest.do).toBe('converged');
+      expect(settle([first, second], known, []).write).toBeUndefined();
+      const next = settle([pod('a').on('n1').createdAgo(999), second], known, []);
+      expect((next.write ?? next.rest).do).toBe(then);
+    }
   });
 });

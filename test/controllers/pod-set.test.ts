@@ -247,7 +247,7 @@ describe('finished Pods', () => {
 describe('the status', () => {
   it('names the available Pods, sorted, and counts them', () => {
     const pods = [
-      pod('b').pending(),
+      pod('b').pending().unscheduled(),
       pod('a'),
       pod('c').beingDeleted(),
       pod('d').failed(),

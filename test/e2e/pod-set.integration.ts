@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { type Pod } from '../../src/controllers/pod-set/pod.ts';
+import { NODES } from '../../src/api/kinds.ts';
+import { desiredPod, labelsFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
+import { aNodeWithoutKubelet } from '../support/builds.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';
@@ -138,6 +140,38 @@ describe('a PodSet', () => {
     const { status: after } = await web.isReady(2);
     expect(after?.podNames).toEqual(before?.podNames);
     expect(podWrites()).toEqual(times(2, 'create'));
+  });
+
+  it('says of a Pod whose node is not ready which node it is, and since when, and reads the node once', async () => {
+    const node = await aNodeWithoutKubelet(cluster, `silent-${namespace}`);
+    const { spec } = desiredPod({ namespace, name: 'web', uid: '' }, 'web-silent');
+    const metadata = { namespace, name: 'web-silent', labels: labelsFor('web') };
+    await cluster.create(PODS, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata,
+      spec: { ...spec, nodeName: node },
+    });
+    const podSet = await create(1);
+    const ready = await eventually(async () => {
+      const condition = conditionOf(await web.get(), 'Ready');
+      return condition?.reason === 'NodeNotReady' && condition;
+    }, 2 * WITHIN_MS);
+    expect(ready.message).toMatch(
+      RegExp(`^Pod web-silent is on node ${node}, which is not ready since \\d{4}-\\d\\d-\\d\\dT`),
+    );
+    await eventuallyOver(podSet);
+    await cluster.patch(podAt('web-silent'), { metadata: { annotations: { 'test/touched': 'yes' } } });
+    const { metadata: scaled } = await web.scaleTo(2);
+    await eventually(async () => {
+      const { status } = (await web.get()) ?? {};
+      return status?.observedGeneration === scaled.generation && status?.podNames?.length === 2 && status;
+    }, WITHIN_MS);
+    await eventuallyOver(podSet);
+    expect(conditionOf(await web.get(), 'Ready')?.message).toBe(ready.message);
+    const reads = apiCallsOf('operator', stack.auditLog).filter(({ objectRef }) => objectRef?.name === node);
+    expect(reads.map(({ verb }) => verb)).toEqual(['get']);
+    await cluster.delete({ type: NODES, name: node });
   });
 
   it('whose Pods fail has the first replaced at once, and the next after a durable timer', async () => {

@@ -75,10 +75,13 @@ function* podSetStates(): Iterable<State> {
   yield state('whose Pods are being created', PROGRESSING, reported(set.wanting(999), manyPods(set)));
   yield state('whose Pods are being deleted', PROGRESSING, reported(set.wanting(1), manyPods(set)));
   yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.unreadyFor(59)]));
-  const unready = (why: string, pod: OwnedPodBuilder) =>
-    state(`of which a Pod ${why}`, NOT_READY, reported(set, [a, pod]));
+  const unready = (why: string, pod: OwnedPodBuilder, trouble?: string) => {
+    const nodes = [{ name: pod.view.node, ...(trouble !== undefined && { trouble }) }];
+    return state(`of which a Pod ${why}`, NOT_READY, reported(set, [a, pod], { nodes }));
+  };
   const waiting = (reason: string) => b.withContainer({ state: { waiting: { reason } } });
   yield unready('was not Ready for a minute', b.unreadyFor(60));
+  yield unready('is on a node that is not ready', b.unreadyFor(60), 'is on node n1, which is not ready');
   yield unready('waits for a gate', b.gated('example.com/quota'));
   yield unready('fits on no node', b.unschedulable('0/1 nodes are available: 1 Insufficient cpu.'));
   yield unready('has an image that is missing', waiting('ErrImagePull'));
@@ -113,11 +116,11 @@ function manyPods(set: PodSetBuilder): OwnedPodBuilder[] {
 function reported(
   set: PodSetBuilder,
   pods: readonly OwnedPodBuilder[],
-  failure: Pick<Observation, 'failure'> = {},
+  more: Pick<Observation, 'failure' | 'nodes'> = {},
 ): PodSetBuilder {
   const views = pods.map(({ view }) => view);
   const known = { podSet: set.view, pods: views, lookedFor: [] };
-  const step = decidePodSet({ ...known, ...failure }, NOW_MS);
+  const step = decidePodSet({ ...known, ...more }, NOW_MS);
   if (step.do !== 'updateStatus') throw new Error(`the status is not written, but: ${step.do}`);
   return set.withStatus(step.status);
 }

@@ -1,6 +1,6 @@
 import { allow, RECORD_EVENTS, type Controller } from '../../contract/controller.ts';
 import { displayName } from '../../contract/resource.ts';
-import { PODS } from '../kinds.ts';
+import { NODES, PODS } from '../kinds.ts';
 import { decidePodSet, podSetStatusStep, type Look, type Observation, type PodSetStep } from './decide.ts';
 import { PODS_OF_ANY, podSetNameOf, podView, type PodView } from './pod.ts';
 import { POD_SETS, podSetView, type PodSetView } from './resource.ts';
@@ -45,6 +45,8 @@ export const podSet: Controller<PodSetView, PodView, Observation, PodSetStep, Lo
     // To set blockOwnerDeletion, where the plugin OwnerReferencesPermissionEnforcement guards that.
     allow(POD_SETS, ['update'], { subresource: 'finalizers' }),
     allow(PODS, ['get', 'list', 'create', 'patch', 'delete']),
+    // To tell why a Pod stays unready.
+    allow(NODES, ['get']),
     RECORD_EVENTS,
   ],
 };

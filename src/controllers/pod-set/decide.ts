@@ -15,7 +15,7 @@ import { podsInWords, type Disruption, type PodView } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { hasTooLongName, type PodSetView } from './resource.ts';
 import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
-import { invalidSpec, podsFailed, unreadinessOf, type Unreadiness } from './unready.ts';
+import { invalidSpec, podsFailed, unreadinessOf, type NodeSeen, type Unreadiness } from './unready.ts';
 
 /** What is known of a PodSet and its Pods. */
 export interface Observation {
@@ -26,6 +26,8 @@ export interface Observation {
   readonly asOfMs?: number | undefined;
   /** Names that are not among the Pods with the labels, and that were read one by one; those found are in `pods`. */
   readonly lookedFor: readonly string[];
+  /** Those of Pods that stay unready and do not say why, where they were read. */
+  readonly nodes?: readonly NodeSeen[];
   /** Of the last step, where it has done nothing. */
   readonly failure?: StepFailure;
 }
@@ -70,9 +72,12 @@ export interface UpdateStatus extends Step {
   readonly status: StatusPatch;
 }
 
-/** Read these Pods by name: the status names them, and they are not among those with the labels. */
+/** Read what the watch does not show. */
 export interface Look extends Observe {
+  /** Pods that the status names, and that are not among those with the labels. */
   readonly names: readonly string[];
+  /** That of a Pod that stays unready and does not say why. Default: none. */
+  readonly node?: string;
 }
 
 /** @param nowMs decides only when a failed Pod is replaced, and dates conditions */
@@ -119,7 +124,7 @@ function situationOf(observation: Observation, podSet: PodSetView, nowMs: number
   const finished = ours.filter(({ matches, life }) => matches && life === 'finished');
   const available = ours.filter(isAvailable);
   const lost = ours.filter(({ matches, life }) => !matches && life !== 'being deleted');
-  const unreadiness = unreadinessOf(available, { namespace: podSet.namespace, nowMs });
+  const unreadiness = unreadinessOf(available, { podSet, nodes: observation.nodes ?? [], nowMs });
   return {
     observation,
     podSet,
@@ -157,7 +162,7 @@ function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
   return { do: 'releasePods', because, writes: pods.length, pods };
 }
 
-function workOrRest(situation: Situation): PodSetStep | Rest {
+function workOrRest(situation: Situation): PodSetStep | Rest | Look {
   const { podSet, available } = situation;
   if ('invalid' in podSet.spec) return updateStatus(situation) ?? refused(podSet, podSet.spec.invalid);
   const { replicas } = podSet.spec;
@@ -228,7 +233,11 @@ function createPods(situation: Situation, replicas: number): CreatePods | undefi
 }
 
 /** The status, and then the end. */
-function settle(situation: Situation, replicas: number): UpdateStatus | Rest {
+function settle(situation: Situation, replicas: number): UpdateStatus | Rest | Look {
+  const { unreadiness } = situation;
+  const node = unreadiness && 'nodeToRead' in unreadiness ? unreadiness.nodeToRead : undefined;
+  if (node !== undefined && situation.available.length >= replicas)
+    return { do: 'observe', because: `a Pod on node ${node} stays unready`, names: [], node };
   const update = updateStatus(situation);
   if (update !== undefined) return update;
   if (situation.available.length >= replicas) return atRest(situation);

@@ -15,6 +15,8 @@ export const POD_SET_REASONS = [
     CrashLooping: 'A container of a Pod ends again and again. The message says how.',
     Unschedulable: 'No node suits a Pod. The message says what the nodes lack.',
     SchedulingGated: 'A Pod waits until its scheduling gates are removed. The message names them.',
+    NodeNotReady:
+      'A Pod has not been Ready for 60 seconds, and its node is not ready. The message names the node, and since when.',
     PodsNotReady: 'A Pod has not been Ready for 60 seconds.',
     PodsFailed: 'Pods failed. They are replaced after a pause that grows each time.',
     CreateFailed: 'Pods are missing, and the API server refuses to create them.',

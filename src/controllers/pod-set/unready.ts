@@ -1,7 +1,7 @@
 import type { Advice, Cause } from '../../contract/cause.ts';
-import { podAdvice } from '../../api/pod-trouble.ts';
+import { describeNode, podAdvice } from '../../api/pod-trouble.ts';
 import { selectorFor, type PodView, type Unready } from './pod.ts';
-import { hasTooLongName, type PodSetView } from './resource.ts';
+import { hasTooLongName, type PodSetView, type StatusView } from './resource.ts';
 
 /** The worst first. */
 const CODES = [
@@ -10,6 +10,7 @@ const CODES = [
   'CrashLooping',
   'Unschedulable',
   'SchedulingGated',
+  'NodeNotReady',
   'PodsNotReady',
 ] as const;
 type Code = (typeof CODES)[number];
@@ -19,26 +20,65 @@ interface UnreadyCause extends Cause {
 }
 
 /** A person has to act; or the Pods may be just starting, for so many milliseconds more. */
-export type Unreadiness = { readonly cause: UnreadyCause } | { readonly recheckMs: number };
+export type Unreadiness =
+  | {
+      readonly cause: UnreadyCause;
+      /** The node that may be the cause; undefined: it is known whether it is. */
+      readonly nodeToRead?: string;
+    }
+  | { readonly recheckMs: number };
+
+/** A node, as it was read. */
+export interface NodeSeen {
+  readonly name: string;
+  /** It follows the name of a Pod. Undefined: the node is ready, or nobody can tell. */
+  readonly trouble?: string;
+}
+
+/** What unready Pods are judged by. */
+interface Judged {
+  readonly podSet: Pick<PodSetView, 'namespace'> & { readonly status: Pick<StatusView, 'conditions'> };
+  readonly nodes: readonly NodeSeen[];
+  readonly nowMs: number;
+}
 
 /** A Pod that has not been Ready for so long is not just starting. */
 const STARTING_MS = 60_000;
 
 /** @returns undefined if all are Ready */
-export function unreadinessOf(
-  pods: readonly PodView[],
-  { namespace, nowMs }: { readonly namespace: string; readonly nowMs: number },
-): Unreadiness | undefined {
+export function unreadinessOf(pods: readonly PodView[], judged: Judged): Unreadiness | undefined {
+  const { podSet, nowMs } = judged;
   const unready = pods.filter(isUnready);
   if (unready.length === 0) return undefined;
   const reason = CODES.find((each) => unready.some((pod) => codeOf(pod, nowMs) === each));
   if (reason === undefined) return { recheckMs: firstEnd(unready, nowMs) };
   const alike = unready.filter((pod) => codeOf(pod, nowMs) === reason);
   const worst = alike.reduce((a, b) => (isBefore(b, a) ? b : a));
-  const message = `Pod ${worst.name}${othersInWords(alike.length - 1)} ${problemOf(worst)}`;
-  return {
-    cause: { reason: reason, message: message, advice: adviceOn(reason, `${worst.name} -n ${namespace}`) },
-  };
+  const pod = `${worst.name} -n ${podSet.namespace}`;
+  const messageOf = (pods: readonly UnreadyPod[], problem: string) =>
+    `Pod ${worst.name}${othersInWords(pods.length - 1)} ${problem}`;
+  const node = reason === 'PodsNotReady' ? nodeOf(worst, judged) : undefined;
+  if (typeof node === 'object' && node.trouble !== undefined) {
+    const there = alike.filter((each) => each.node === worst.node);
+    const trouble = there.length === 1 ? node.trouble : node.trouble.replace(/^is /, 'are ');
+    const message = messageOf(there, trouble);
+    const advice = [describeNode(worst.node), ...podAdvice('NodeNotReady', pod)];
+    return { cause: { reason: 'NodeNotReady', message, advice } };
+  }
+  const cause = { reason, message: messageOf(alike, problemOf(worst)), advice: adviceOn(reason, pod) };
+  return node === 'unknown' ? { cause, nodeToRead: worst.node } : { cause };
+}
+
+/** The status is the memory of what a node was found to be: a node is read once, and not again at rest. */
+function nodeOf({ name, node }: UnreadyPod, { podSet, nodes }: Judged): NodeSeen | 'unknown' | undefined {
+  if (node === '') return undefined;
+  const seen = nodes.find((each) => each.name === node);
+  if (seen !== undefined) return seen;
+  const { reason, message = '' } = podSet.status.conditions.find(({ type }) => type === 'Ready') ?? {};
+  if (reason === 'PodsNotReady' && message.startsWith(`Pod ${name} `)) return { name: node };
+  const [, trouble, told] = /(on node (\S+), which is not ready(?: since [^\s;]+)?)/.exec(message) ?? [];
+  const isTold = reason === 'NodeNotReady' && told === node && trouble !== undefined;
+  return isTold ? { name: node, trouble: `is ${trouble}` } : 'unknown';
 }
 
 /** Its Pods ended, and are replaced. */
