@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { z } from 'zod';
-import { defineKind } from '../src/api/kind.ts';
 import type { PolicyRule } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../src/controllers/git-build/resource.ts';
@@ -8,7 +6,6 @@ import { POD_SET_KIND, POD_SETS, type PodSet } from '../src/controllers/pod-set/
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 import { outputOf } from '../local/program-output.ts';
-import { applyCustomResources } from '../local/custom-resources.ts';
 import { applyManifest } from '../local/manifests.ts';
 import { CLUSTER_ROLES, NAMESPACES, TestCluster, uniqueName, type Manifest } from './support/cluster.ts';
 import { charted } from './support/delivered.ts';
@@ -238,47 +235,6 @@ describe('an Xxx on the cluster', () => {
       REASON: 'BuildFailed',
       AGE: expect.stringMatching(/^\d+[smh]/),
     });
-  });
-});
-
-describe('the schema of an author', () => {
-  const Label = defineKind({
-    ...{ group: 'example.com', version: 'v1', kind: 'Label', description: 'A label.' },
-    spec: z.object({
-      text: z.string().startsWith('a').endsWith('z').regex(/b/),
-      link: z.url().optional(),
-      named: z.string().max(3).meta({ id: 'Named' }).nullable().optional(),
-      counts: z.record(z.string(), z.int().gt(1).multipleOf(2)).optional(),
-      kind: z.enum(['one', 'two']).default('one'),
-    }),
-  });
-
-  beforeAll(async () => {
-    await applyCustomResources(cluster.client, [Label.manifest]);
-  });
-
-  afterAll(async () => {
-    const type = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
-    await cluster.delete({ type, name: Label.manifest.metadata.name });
-  });
-
-  it.each<[valid: boolean, spec: object]>([
-    [true, { text: 'abz' }],
-    [true, { text: 'abz', link: 'https://a/b', named: null, counts: { x: 4 }, kind: 'two' }],
-    [false, { text: 'ab' }],
-    [false, { text: 'bz' }],
-    [false, { text: 'az' }],
-    [false, { text: 'abz', link: 'no link' }],
-    [false, { text: 'abz', named: 'long' }],
-    [false, { text: 'abz', counts: { x: 3 } }],
-    [false, { text: 'abz', counts: { x: 0 } }],
-    [false, { text: 'abz', kind: 'three' }],
-  ])('is %s by the API server and by the parser of %j', async (valid, spec) => {
-    expect(Label.spec.safeParse(spec).success).toBe(valid);
-    const metadata = { name: uniqueName(), namespace };
-    const attempt = tried(Label, { apiVersion: 'example.com/v1', kind: 'Label', metadata, spec });
-    if (valid) await attempt;
-    else expect(await refusal(attempt)).toContain('spec.');
   });
 });
 

@@ -286,9 +286,9 @@ const Condition = z
       .min(0)
       .optional()
       .meta({ description: 'The metadata.generation that the condition is about.' }),
-    lastTransitionTime: z.iso
-      .datetime()
-      .meta({ description: 'When the status of the condition last changed.' }),
+    lastTransitionTime: z
+      .string()
+      .meta({ description: 'When the status of the condition last changed.', format: 'date-time' }),
     reason: z
       .string()
       .min(1)

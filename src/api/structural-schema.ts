@@ -29,7 +29,7 @@ const ANY_TYPE = ['x-kubernetes-int-or-string', 'x-kubernetes-preserve-unknown-f
 
 /** What to write instead of what a structural schema does not have. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  anyOf: 'use one type, or z.any() with .meta({ "x-kubernetes-int-or-string": true })',
+  anyOf: 'use one type, or z.union([z.int(), z.string()]) with .meta({ "x-kubernetes-int-or-string": true })',
   oneOf: 'use one object with optional fields, and a CEL rule that says which go together',
   not: 'use a CEL rule: .meta({ "x-kubernetes-validations": [...] })',
   $ref: 'a schema cannot refer to itself: use .meta({ "x-kubernetes-preserve-unknown-fields": true })',
@@ -65,7 +65,8 @@ const WITHOUT_IDS = Object.assign(z.registry<z.core.GlobalMeta>(), {
 
 type Json = Readonly<Record<string, unknown>>;
 
-function structural(json: Json, where: string): StructuralSchema {
+function structural(given: Json, where: string): StructuralSchema {
+  const json = withoutUnions(given);
   for (const [key, instead] of Object.entries(INSTEAD))
     if (key in json) throw new NotStructural(`${where} has ${key}, which a CRD cannot have; ${instead}`);
   if (json['additionalProperties'] === false)
@@ -76,13 +77,35 @@ function structural(json: Json, where: string): StructuralSchema {
     throw new NotStructural(
       `${where} has named and other fields; a CRD has one or the other: put a z.record into a field`,
     );
-  if (!('type' in json) && !ANY_TYPE.some((key) => key in json))
+  if (json['type'] === 'null' || (json['nullable'] === true && 'enum' in json))
+    throw new NotStructural(
+      `${where} has null among its values, which the API server always refuses; use .optional()`,
+    );
+  if (json['type'] === undefined && !ANY_TYPE.some((key) => key in json))
     throw new NotStructural(`${where} has no type; say what it may be: .meta({ "${ANY_TYPE[1]}": true })`);
   const checked = bounded(json);
   const entries = KEYS.flatMap((key) =>
     checked[key] === undefined ? [] : [[key, inner(key, checked[key], where)]],
   );
   return Object.fromEntries(entries) as StructuralSchema;
+}
+
+/** What a CRD says of two types, or of other fields, in one word. */
+function withoutUnions(json: Json): Json {
+  const { anyOf, additionalProperties, ...others } = json;
+  if (json['x-kubernetes-preserve-unknown-fields'] === true && isEmpty(additionalProperties)) return others;
+  if (json['x-kubernetes-int-or-string'] !== true || !Array.isArray(anyOf)) return json;
+  const [one, other, more] = (anyOf as readonly Json[]).toSorted(byType);
+  if (one?.['type'] !== 'integer' || other?.['type'] !== 'string' || more !== undefined) return json;
+  // An enum would be about both types; each other word is about one of them alone.
+  if ('enum' in one || 'enum' in other) return json;
+  return { ...one, ...bounded(other), ...others, type: undefined, format: undefined };
+}
+
+const byType = (a: Json, b: Json) => String(a['type']).localeCompare(String(b['type']));
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 function inner(key: string, value: unknown, where: string): unknown {
@@ -112,11 +135,11 @@ function patternIn({ type, pattern, ...others }: Json, where: string): Json {
   return { pattern: patternForGo(pattern, where) };
 }
 
-const NOT_IN_GO = ['(?=', '(?!', '(?<=', '(?<!', '\\1', '\\k<', '\\u'];
+const NOT_IN_GO = /\(\?<?[=!]|\\[1-9]|\\k<|\\u|\{(?:\d+,)?(?:1\d{3}|[2-9]\d{3}|\d{5,})\b/;
 
 /** JavaScript escapes the slash; Go need not. */
 function patternForGo(pattern: string, where: string): string {
-  const found = NOT_IN_GO.find((each) => pattern.includes(each));
+  const found = NOT_IN_GO.exec(pattern)?.[0];
   if (found === undefined) return pattern.replaceAll('\\/', '/');
   throw new NotStructural(
     `${where} has a pattern with ${found}, which the API server's RE2 does not have; say it in CEL`,
@@ -128,11 +151,13 @@ const INT64 = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEG
 
 /** The bounds of an integer's type become its format, as in Kubernetes' own schemas. */
 function bounded(json: Json): Json {
-  // The server checks times by the format; the pattern says the same at length.
-  if (json['format'] === 'date-time') return { ...json, pattern: undefined };
+  // The format alone allows a path, too.
+  if (json['format'] === 'uri') return { ...json, pattern: '^[A-Za-z][A-Za-z0-9+.-]*:' };
   if (json['type'] !== 'integer') return json;
   const { minimum, maximum } = json;
-  const bounds = maximum === INT32.maximum || minimum === INT32.minimum ? INT32 : INT64;
+  const isInt32 = maximum === INT32.maximum || minimum === INT32.minimum;
+  const bounds =
+    isInt32 && Number(minimum) >= INT32.minimum && Number(maximum) <= INT32.maximum ? INT32 : INT64;
   return {
     ...json,
     format: bounds === INT32 ? 'int32' : 'int64',

@@ -43,12 +43,16 @@ function firstIn(schema: z.core.$ZodType, place: Place): string | undefined {
   const { where, seen } = place;
   if (seen.has(schema)) return undefined;
   seen.add(schema);
-  const isInCel = place.isInCel || z.globalRegistry.get(schema)?.['x-kubernetes-validations'] !== undefined;
+  const meta = z.globalRegistry.get(schema);
+  const isInCel = place.isInCel || meta?.['x-kubernetes-validations'] !== undefined || isDistinct(meta);
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  const own = isInCel ? [] : [def, ...(def.checks ?? []).map((check) => check._zod.def)].map(unsaid);
-  const words = own.find((each) => each !== undefined);
+  const words = isInCel
+    ? undefined
+    : unsaidOf([def as Checking, ...(def.checks ?? []).map((check) => check._zod.def)]);
   if (words !== undefined)
     return `${where} has ${words}, which the API server does not know; say it in CEL, too: .meta({ "x-kubernetes-validations": [{ rule, message }] })`;
+  if (def.type === 'default' && isRefusing(def.innerType, def.defaultValue))
+    return `${where} has a default that its own schema refuses, as the API server would; change one of them`;
   if (def.type === 'record' && !isPlainText(def.keyType))
     return `${where} has rules for its keys, which a CRD cannot have; say them in CEL`;
   for (const [name, part] of partsOf(def)) {
@@ -70,9 +74,22 @@ interface Checking {
   readonly protocol?: RegExp | undefined;
 }
 
+function unsaidOf(defs: readonly Checking[]): string | undefined {
+  const words = defs.map(unsaid).find((each) => each !== undefined);
+  if (words !== undefined) return words;
+  const changed = defs.findIndex(({ check }) => check === 'overwrite');
+  if (changed >= 0 && defs.slice(changed).some(({ check }) => check !== 'overwrite'))
+    return 'a check of a text that trim() or the like has changed before it';
+  const formats = defs.filter(({ check }) => check === 'string_format');
+  if (formats.length > 1 && formats.some(({ pattern }) => pattern === undefined))
+    return 'a URL with a pattern';
+  return undefined;
+}
+
 function unsaid(def: object): string | undefined {
   const { check, type, format = '', pattern, hostname, protocol } = def as Checking;
-  if (type === 'pipe' && !isTransforming(def as z.core.$ZodPipeDef)) return 'two schemas in a pipe';
+  if (type === 'pipe' && (def as z.core.$ZodPipeDef).out._zod.def.type !== 'transform')
+    return 'two schemas in a pipe';
   if (check === undefined) return undefined;
   if (!SAID_CHECKS.includes(check)) return UNSAID[check] ?? `the check ${check}`;
   if (check !== 'string_format') return undefined;
@@ -82,8 +99,14 @@ function unsaid(def: object): string | undefined {
   return pattern === undefined && !KNOWN_FORMATS.includes(format) ? `the format ${format}` : undefined;
 }
 
-function isTransforming({ in: before, out }: z.core.$ZodPipeDef): boolean {
-  return [before, out].some((each) => each._zod.def.type === 'transform');
+/** Such a list says itself that no item is there twice. */
+function isDistinct(meta: z.core.GlobalMeta | undefined): boolean {
+  return ['set', 'map'].includes(String(meta?.['x-kubernetes-list-type']));
+}
+
+/** The default of a transform is its result, which is not in a CRD. */
+function isRefusing(schema: z.core.$ZodType, value: unknown): boolean {
+  return schema._zod.def.type !== 'pipe' && !z.safeParse(schema, value).success;
 }
 
 function isPlainText(schema: z.core.$ZodType): boolean {
@@ -101,6 +124,7 @@ const PARTS: Readonly<Record<string, string>> = {
 
 function partsOf(def: Def): Parts {
   if (def.type === 'object') return Object.entries(def.shape).map(([name, each]) => [`.${name}`, each]);
+  if (def.type === 'union') return def.options.map((each) => ['', each]);
   if (def.type === 'lazy') return [['', def.getter()]];
   return Object.entries(def).flatMap(([key, part]) => {
     const name = PARTS[key];

@@ -151,7 +151,8 @@ describe('a structural schema', () => {
   it('has the formats of Kubernetes for integers and times, and no bounds that they imply', () => {
     expect(of(z.int32())).toEqual({ type: 'integer', format: 'int32' });
     expect(of(z.int().min(1))).toEqual({ type: 'integer', format: 'int64', minimum: 1 });
-    expect(of(z.iso.datetime())).toEqual({ type: 'string', format: 'date-time' });
+    expect(of(z.int().min(-(2 ** 31)))).toEqual({ type: 'integer', format: 'int64', minimum: -(2 ** 31) });
+    expect(of(z.iso.datetime())).toMatchObject({ type: 'string', format: 'date-time' });
   });
 
   it('keeps what meta says in the words of Kubernetes', () => {
@@ -170,6 +171,11 @@ describe('a structural schema', () => {
 
   it.each<[what: string, schema: z.ZodType, says: object]>([
     [
+      'an integer or a text',
+      z.union([z.string().min(1), z.int().max(5)]).meta({ 'x-kubernetes-int-or-string': true }),
+      { minimum: Number.MIN_SAFE_INTEGER, maximum: 5, minLength: 1, 'x-kubernetes-int-or-string': true },
+    ],
+    [
       'two patterns',
       z.string().startsWith('a').endsWith('z'),
       { type: 'string', format: 'ends_with', allOf: [{ pattern: '^a.*' }, { pattern: '.*z$' }] },
@@ -181,7 +187,7 @@ describe('a structural schema', () => {
     ],
     ['the strictest bound', z.string().min(1).min(3), { type: 'string', minLength: 3 }],
     ['a transform', z.string().min(2).transform(Number), { type: 'string', minLength: 2 }],
-    ['a URL', z.url(), { type: 'string', format: 'uri' }],
+    ['a URL', z.url(), { type: 'string', format: 'uri', pattern: '^[A-Za-z][A-Za-z0-9+.-]*:' }],
     [
       'a text with a rule behind a wrapper',
       z
@@ -222,6 +228,39 @@ describe('a structural schema', () => {
       z.object({ a: z.string() }).check(z.property('a', z.string().min(3))),
       'a property',
     ],
+    [
+      'a check of a changed text',
+      z.string().trim().min(1),
+      'has a check of a text that trim() or the like has',
+    ],
+    ['a URL with a pattern', z.url().startsWith('https:'), 'has a URL with a pattern'],
+    ['what runs before a schema', z.preprocess(Number, z.number()), 'has two schemas in a pipe'],
+    [
+      'a default of another form',
+      z.object({ a: z.string().min(3).default('') }),
+      'Website spec.a has a default',
+    ],
+    [
+      'a refinement in an integer or a text',
+      z.union([z.int().refine(() => false), z.string()]).meta({ 'x-kubernetes-int-or-string': true }),
+      'has a refinement',
+    ],
+    [
+      'a list that says nothing',
+      z
+        .array(z.int())
+        .refine(() => false)
+        .meta({ 'x-kubernetes-list-type': 'atomic' }),
+      'has a refinement',
+    ],
+    ['null alone', z.literal(null), 'has null among its values'],
+    [
+      'null among values',
+      z.object({ a: z.enum(['b']).nullish() }),
+      'Website spec.a has null among its values',
+    ],
+    ['a text of long', z.string().regex(/^.{0,2000}$/), 'has a pattern with {0,2000'],
+    ['a second reference', z.string().regex(/(a)(b)\2/), 'has a pattern with \\2'],
     ['a pipe', z.string().pipe(z.string().min(3)), 'has two schemas in a pipe'],
     ['a refinement in a lazy', z.lazy(() => z.string().refine(() => false)), 'has a refinement'],
     [

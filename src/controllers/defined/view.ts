@@ -162,7 +162,10 @@ interface Problems {
 }
 
 function problemsIn({ issues }: Problems, root = 'spec'): string {
+  // As the API server names fields.
   const placeOf = (path: readonly PropertyKey[]) =>
-    [...(root === '' ? [] : [root]), ...path.map(String)].join('.');
+    path
+      .reduce<string>((at, key) => `${at}${typeof key === 'number' ? `[${key}]` : `.${String(key)}`}`, root)
+      .replace(/^\./, '');
   return issues.map(({ path, message }) => `${placeOf(path)}: ${message}`).join('; ');
 }

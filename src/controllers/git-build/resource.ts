@@ -86,7 +86,7 @@ function outsideOf(folder: string): Rule {
 }
 
 const text = (description: string) => z.string().optional().meta({ description });
-const time = (description: string) => z.iso.datetime().optional().meta({ description });
+const time = (description: string) => z.string().optional().meta({ description, format: 'date-time' });
 
 export const BUILD_GROUP = 'test.inspur.com';
 
