@@ -223,10 +223,13 @@ function rootSchema<Spec extends z.ZodObject, Status extends z.ZodObject>(
   status: Status,
 ): StructuralSchema {
   // It begins without any of them.
-  const full = status.partial().extend(commonStatus(conditions)).meta({
-    description: 'The observed state. The operator writes it.',
-    ...status.meta(),
-  });
+  const full = status
+    .partial()
+    .extend(commonStatus(conditions))
+    .meta({
+      description: 'The observed state. The operator writes it.',
+      ...status.meta(),
+    });
   return {
     description,
     type: 'object',
