@@ -1,6 +1,6 @@
 import { definedReconciler } from '../activities/defined.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
-import type { Step, Wait } from '../src/contract/decision.ts';
+import { sentenceOf, type Step, type Wait } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { waitingFor } from '../src/contract/sentences.ts';
 import { fieldsOf, listOf, type Fields } from '../src/controllers/fields.ts';
@@ -94,7 +94,7 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       const { did, refusal, observation } = await reconciler.perform(decided, seen, context);
       if (refusal !== undefined) throw refusal;
       const { waiting } = (observation as Seen | undefined)?.live ?? {};
-      const said = did.map((action) => `${action.did} ${action.what}`);
+      const said = did.length === 0 ? [] : [sentenceOf(did)];
       return [...said, ...(waiting === undefined ? [] : [waitingFor(waiting.for)])].join(', ');
     },
   };
