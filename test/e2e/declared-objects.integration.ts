@@ -252,7 +252,8 @@ describe('a Job that is made once', () => {
     const job = {
       ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } },
       spec: {
-        ttlSecondsAfterFinished: 1,
+        // Long enough that a slow machine sees the end of the Job.
+        ttlSecondsAfterFinished: 8,
         template: { spec: { restartPolicy: 'Never', containers: [{ name: 'migrate', image: 'busybox' }] } },
       },
     };
