@@ -98,12 +98,10 @@ export class Observing {
         unknown,
         kube: this.kubeWith({ signal }),
       };
-      const asks = async (): Promise<unknown> =>
-        this.#definition.isUnobserved ? undefined : await this.#definition.observe?.(facts);
-      const observed: unknown = await untilGivenUp(
-        { ...call, maxMs: callMaxMs(this.#definition), log },
-        asks,
-      );
+      const asks = async (): Promise<unknown> => await this.#definition.observe?.(facts);
+      const isAsked = this.#definition.observe !== undefined && !this.#definition.isUnobserved;
+      const limits = { ...call, maxMs: callMaxMs(this.#definition), log };
+      const observed: unknown = isAsked ? await untilGivenUp(limits, asks) : undefined;
       return { ...seen, live: { ...live, observed } };
     } catch (error) {
       if (superseded.aborted) throw error;
