@@ -9,7 +9,6 @@ import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';
 import { buildCases } from './build-cases.ts';
 import { labelledPodsCase, longNamesCases, longNamespace, namespaceCases, podLabelCases } from './cases.ts';
 import { count } from './count.ts';
-import { measureFailover } from './failover.ts';
 import { namesOf } from './names.ts';
 import { startOperator } from './operator.ts';
 import { podSetCases } from './pod-set-cases.ts';
@@ -25,7 +24,6 @@ interface Options {
   readonly idle: number;
   readonly longNames?: number;
   readonly large?: true;
-  readonly failover?: number;
   readonly json?: string;
   readonly format: 'table' | 'json';
   readonly kubeconfig?: string;
@@ -47,7 +45,6 @@ function program(): Command {
     .option('--idle <seconds>', 'how long it is watched doing nothing', count, 60)
     .option('--long-names <count>', 'also beside so many Pods with the longest names (default: never)', count)
     .option('--large', `with ${LARGE_PODS} labelled pods more`)
-    .option('--failover <count>', 'how often the leader of three replicas is killed (default: never)', count)
     .option('--json <file>', 'write the results there too, as JSON lines')
     .addOption(new Option('--format <format>', 'what is printed').choices(['table', 'json']).default('table'))
     .addOption(
@@ -72,7 +69,7 @@ async function main(): Promise<void> {
   await build();
   const target = await openTarget();
   try {
-    const results = [...(await measureAll(target, options)), ...(await failovers(target, options))];
+    const results = await measureAll(target, options);
     const machine = thisMachine(loadBefore, await versionsOf(target));
     const lines = jsonLines(machine, results);
     if (options.json !== undefined) await writeFile(options.json, lines);
@@ -95,7 +92,7 @@ async function versionsOf({ cluster, temporalAddress }: Target): Promise<Version
 
 /** A wrong combination of options is told before the build, which takes a while. */
 function targetOpener(options: Options): () => Promise<Target> {
-  const { kubeconfig, temporalAddress, auditLog, user, failover } = options;
+  const { kubeconfig, temporalAddress, auditLog, user } = options;
   if (kubeconfig === undefined) {
     return async () => ({
       ...(await freshTarget(say)),
@@ -105,7 +102,6 @@ function targetOpener(options: Options): () => Promise<Target> {
   if (temporalAddress === undefined) {
     throw new Error('--kubeconfig (or KUBECONFIG) needs --temporal-address (or TEMPORAL_ADDRESS), too');
   }
-  if (failover !== undefined) throw new Error('--failover needs a fresh local stack: leave --kubeconfig out');
   return () => givenTarget({ kubeconfig, temporalAddress, auditLog, user });
 }
 
@@ -126,12 +122,6 @@ async function measureAll(target: Target, options: Options): Promise<Result[]> {
     if (target.isShared) await removeAll(target, name, options);
     await connection.close();
   }
-}
-
-async function failovers(target: Target, { failover }: Options): Promise<Result[]> {
-  if (failover === undefined) return [];
-  say(`the leader killed: ${failover} times`);
-  return [await measureFailover(target, uniqueName().replace('test', 'bench'), failover)];
 }
 
 async function runCases(bench: Bench, name: string, options: Options): Promise<Result[]> {

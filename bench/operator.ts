@@ -4,10 +4,6 @@ import { PROGRAM } from '../test/support/built.ts';
 import { spawnOperator, type OperatorProcess } from '../testing/stack/operator-process.ts';
 import type { Target } from './target.ts';
 
-export interface BenchOperator extends OperatorProcess {
-  readonly metricsUrl: string;
-}
-
 /** With much to list on two cores. */
 const READY_WITHIN_MS = 180_000;
 
@@ -15,14 +11,12 @@ const READY_WITHIN_MS = 180_000;
 export async function startOperator(
   target: Pick<Target, 'kubeconfig' | 'temporalAddress'>,
   taskQueue: string,
-  args: readonly string[] = [],
-  command: 'run' | 'watch' | 'work' = 'run',
-): Promise<BenchOperator> {
+): Promise<OperatorProcess> {
   const metricsAddress = `127.0.0.1:${await freePort()}`;
   const at = ['--task-queue', taskQueue, '--kubeconfig', target.kubeconfig, '--metrics-addr', metricsAddress];
   const launch = {
     program: PROGRAM,
-    args: [command, ...at, '--log-level', 'warn', ...args],
+    args: ['run', ...at, '--log-level', 'warn'],
     env: bareEnvironment(target.temporalAddress),
     healthPort: await freePort(),
   };
@@ -33,5 +27,5 @@ export async function startOperator(
     await operator.end('SIGTERM');
     throw error;
   }
-  return { ...operator, metricsUrl: `http://${metricsAddress}/metrics` };
+  return operator;
 }

@@ -5,8 +5,6 @@ export interface Usage {
   /** User and system time since its start. */
   readonly cpuMs: number;
   readonly rssMb: number;
-  /** The most that it was. */
-  readonly peakMb: number;
 }
 
 /** USER_HZ, which is 100 on every architecture that Node runs on: proc_pid_stat(5), time(7). */
@@ -16,7 +14,7 @@ export function usageOf(pid: number): Usage | undefined {
   if (process.platform !== 'linux') return undefined;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return { cpuMs: cpuMsIn(stat), rssMb: rssMbIn(status), peakMb: peakMbIn(status) };
+  return { cpuMs: cpuMsIn(stat), rssMb: rssMbIn(status) };
 }
 
 /** From the text of /proc/PID/stat. */
@@ -31,7 +29,7 @@ export function rssMbIn(status: string): number {
   return megabytesIn('VmRSS', status);
 }
 
-/** From the text of /proc/PID/status. */
+/** The most that it was, from the text of /proc/PID/status. */
 export function peakMbIn(status: string): number {
   return megabytesIn('VmHWM', status);
 }

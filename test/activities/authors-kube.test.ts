@@ -1,21 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { authorsKube } from '../../activities/authors-kube.ts';
 import { PODS } from '../../src/api/kinds.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import { answerJson, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { answerJson, type Handler } from '../support/fake-api-server.ts';
 
-let server: FakeApiServer;
-let client: KubernetesClient;
-
-beforeEach(async () => {
-  server = await FakeApiServer.start();
-  client = createKubernetesClient(server.kubeConfig());
-});
-
-afterEach(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = aFakeApi();
 
 const pod = (name: string) => ({ metadata: { name, namespace: 'shop', uid: `uid-${name}` } });
 const at = { type: PODS, namespace: 'shop', name: 'web' };
@@ -31,22 +20,22 @@ function inPages(...names: readonly string[]): Handler {
 }
 
 const listed = (selection: object) =>
-  authorsKube({ client, controller: 'web' }).list(PODS, { namespace: 'shop', ...selection });
+  authorsKube({ client: api.client, controller: 'web' }).list(PODS, { namespace: 'shop', ...selection });
 
 describe('what an author reads', () => {
   it.each([
     ['all of an object', {}, 'application/json'],
     ['its metadata alone', { metadataOnly: true }, 'as=PartialObjectMetadata;'],
   ])('is %s', async (_, only, accepted) => {
-    server.handle(answerJson(200, pod('web')));
-    await authorsKube({ client, controller: 'web' }).get(at, only);
-    expect(server.lastRequest.headers.accept).toContain(accepted);
+    api.server.handle(answerJson(200, pod('web')));
+    await authorsKube({ client: api.client, controller: 'web' }).get(at, only);
+    expect(api.server.lastRequest.headers.accept).toContain(accepted);
   });
 
   it('is a list of what the selectors choose, or its metadata', async () => {
-    server.handle(inPages());
+    api.server.handle(inPages());
     await listed({ labelSelector: 'app=web', fieldSelector: 'spec.nodeName=a', metadataOnly: true });
-    const { url, headers } = server.lastRequest;
+    const { url, headers } = api.server.lastRequest;
     expect(url.pathname).toBe('/api/v1/namespaces/shop/pods');
     expect(Object.fromEntries(url.searchParams)).toEqual({
       labelSelector: 'app=web',
@@ -57,18 +46,20 @@ describe('what an author reads', () => {
   });
 
   it('is all pages of a list, and of each object what its view keeps', async () => {
-    server.handle(inPages('a', 'b', 'c'));
-    const names = await authorsKube({ client, controller: 'web' }).list(PODS, {}, ({ metadata: { name } }) =>
-      name === 'b' ? undefined : name,
+    api.server.handle(inPages('a', 'b', 'c'));
+    const names = await authorsKube({ client: api.client, controller: 'web' }).list(
+      PODS,
+      {},
+      ({ metadata: { name } }) => (name === 'b' ? undefined : name),
     );
     expect(names).toEqual(['a', 'c']);
   });
 
   it('is one page where a limit is given, and nothing where that is too long', async () => {
-    server.handle(inPages('a', 'b', 'c'));
+    api.server.handle(inPages('a', 'b', 'c'));
     expect((await listed({ limit: 2 })).map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
-    expect(server.requests.map(({ url }) => url.searchParams.get('limit'))).toEqual(['2']);
-    server.handle(inPages('x'.repeat(1024 * 1024)));
+    expect(api.server.requests.map(({ url }) => url.searchParams.get('limit'))).toEqual(['2']);
+    api.server.handle(inPages('x'.repeat(1024 * 1024)));
     expect(await listed({ limit: 2 })).toEqual([]);
   });
 });
@@ -82,11 +73,11 @@ describe('what an author writes', () => {
   ])('ends with the signal of its step: %s', async (_, write) => {
     const superseded = new AbortController();
     // It never answers.
-    server.handle(() => superseded.abort());
+    api.server.handle(() => superseded.abort());
     await expect(
-      write(authorsKube({ client, controller: 'web', signal: superseded.signal })),
+      write(authorsKube({ client: api.client, controller: 'web', signal: superseded.signal })),
     ).rejects.toThrow(/: aborted$/);
-    expect(server.requests).toHaveLength(1);
+    expect(api.server.requests).toHaveLength(1);
   });
 });
 
@@ -101,11 +92,11 @@ describe('an object without a name', () => {
       (kube: ReturnType<typeof authorsKube>) => kube.delete({ ...at, name: '..' }, metadata),
     ],
   ])('is refused before any request: %s', async (_, ask) => {
-    server.handle(answerJson(200, { metadata: {}, items: [] }));
-    await expect(ask(authorsKube({ client, controller: 'web' }))).rejects.toMatchObject({
+    api.server.handle(answerJson(200, { metadata: {}, items: [] }));
+    await expect(ask(authorsKube({ client: api.client, controller: 'web' }))).rejects.toMatchObject({
       classification: 'refused',
       words: expect.stringContaining('a name is needed'),
     });
-    expect(server.requests).toEqual([]);
+    expect(api.server.requests).toEqual([]);
   });
 });

@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
 import { definedReconciler } from '../../activities/defined.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import type { Refusal } from '../../src/contract/decision.ts';
 import { namespaceRoleBinding } from '../../src/controllers/namespace-role-binding/controller.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import {
-  answerJson,
-  aStatus,
-  FakeApiServer,
-  type Handler,
-  type ReceivedRequest,
-} from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { answerJson, aStatus, type Handler, type ReceivedRequest } from '../support/fake-api-server.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
 
 const OPTIONS = {
@@ -23,18 +17,7 @@ const OPTIONS = {
 };
 const REF = { controller: 'namespace-role-binding', namespace: '', name: 'shop', uid: 'uid-1' };
 
-let server: FakeApiServer;
-let client: KubernetesClient;
-
-beforeEach(async () => {
-  server = await FakeApiServer.start();
-  client = createKubernetesClient(server.kubeConfig());
-});
-
-afterEach(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = aFakeApi();
 
 /** A namespace with a binding of ours to another role, until it is deleted; creates are answered so, but for dry runs. */
 function replacing(created: Handler): Handler {
@@ -61,14 +44,14 @@ function askedIn({ method, url }: ReceivedRequest): string {
 describe('the replacement of a binding', () => {
   const replace = () => {
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    return new StepRun(definedReconciler(namespaceRoleBinding(OPTIONS), client), context).perform(
+    return new StepRun(definedReconciler(namespaceRoleBinding(OPTIONS), api.client), context).perform(
       'replaceRoleBinding',
       undefined,
     );
   };
 
   it('waits where the server says when to come back after the delete, and says what it has done', async () => {
-    server.handle(
+    api.server.handle(
       replacing(answerJson(429, aStatus(429, { message: 'too many requests' }), { 'retry-after': '7' })),
     );
     await expect(replace()).rejects.toMatchObject({
@@ -79,7 +62,7 @@ describe('the replacement of a binding', () => {
   });
 
   it('is decided on again where the create fails otherwise', async () => {
-    server.handle(replacing(answerJson(500, aStatus(500, { message: 'etcd leader changed' }))));
+    api.server.handle(replacing(answerJson(500, aStatus(500, { message: 'etcd leader changed' }))));
     expect(await replace()).toMatchObject({
       did: [{ did: 'deleted', what: 'RoleBinding ad-kubernetes-shop' }],
     });
@@ -92,7 +75,7 @@ describe('a binding whose subjects something changes', () => {
     const changed = { ...manifest, metadata: { ...manifest.metadata, uid: 'uid-2', resourceVersion: '7' } };
     const namespace = { metadata: { name: 'shop', uid: 'uid-1', resourceVersion: '1' } };
     let isThere = false;
-    server.handle((request, response) => {
+    api.server.handle((request, response) => {
       isThere ||= request.method === 'POST';
       const asked = askedIn(request);
       if (asked === 'GET namespaces/shop') answerJson(200, namespace)(request, response);
@@ -103,10 +86,13 @@ describe('a binding whose subjects something changes', () => {
           response,
         );
     });
-    const own = { client, options: { requireApprovalOver: undefined } };
-    const reconciler = controlledReconciler(definedReconciler(namespaceRoleBinding(OPTIONS), client), own);
+    const own = { client: api.client, options: { requireApprovalOver: undefined } };
+    const reconciler = controlledReconciler(
+      definedReconciler(namespaceRoleBinding(OPTIONS), api.client),
+      own,
+    );
     const rehearsing = controlledReconciler(
-      definedReconciler(namespaceRoleBinding(OPTIONS), dryRunning(client)),
+      definedReconciler(namespaceRoleBinding(OPTIONS), dryRunning(api.client)),
       own,
     );
     const rehearse: typeof rehearsing.perform = (...args) => rehearsing.perform(...args);
@@ -118,7 +104,7 @@ describe('a binding whose subjects something changes', () => {
     const { refusal } = await step('updateRoleBinding');
     expect(refusal).toMatchObject({ because: 'overridden', message: expect.stringContaining('subjects') });
     await expect(step('updateRoleBinding', refusal)).rejects.toMatchObject({ classification: 'overridden' });
-    const writes = server.requests.filter(({ method }) => method !== 'GET');
+    const writes = api.server.requests.filter(({ method }) => method !== 'GET');
     expect(writes.map(({ method, url }) => `${method} ${url.search}`)).toEqual([
       'POST ',
       'PATCH ',

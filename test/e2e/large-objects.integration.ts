@@ -4,10 +4,16 @@ import { inFlight } from '../../bench/load.ts';
 import { namesOf } from '../../bench/names.ts';
 import { peakMbIn } from '../../bench/processes.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
+import {
+  BUILD_NAME_ANNOTATION,
+  BUILD_UID_LABEL,
+  PURPOSE_LABEL,
+} from '../../src/controllers/git-build/resource.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
+import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
-import { PODS } from '../support/cluster.ts';
+import { PODS, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { CLAIMED, largePod } from '../support/large-objects.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
@@ -15,11 +21,33 @@ import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 const WITHIN_MS = 60_000;
-/** 75 MB in etcd. `npm run bench:large` does the same with 1,000 objects of every watched kind. */
+/** 75 MB in etcd. */
 const COUNT = 300;
 const MOST_MB = 300;
+/** The PodSet and the build that the Pods claim to belong to. */
+const CLAIMED = 'crowd';
+/** Together almost the 256 KiB that the annotations of one object may have. */
+const LARGE = {
+  'durable-operator.dev/x': 'x'.repeat(125 * 1024),
+  'example.com/x': 'x'.repeat(125 * 1024),
+};
 
 const { cluster } = setUpStage();
+
+/** Three controllers are interested in it. */
+function largePod(namespace: string, name: string): Manifest {
+  const { metadata, ...pod } = aPod().in(namespace).named(name).manifest;
+  const ofABuild = {
+    [MANAGED_BY_LABEL]: MANAGED_BY,
+    [BUILD_UID_LABEL]: 'uid-of-nothing',
+    [PURPOSE_LABEL]: 'build',
+  };
+  const labels = { ...ofABuild, ...labelsFor(CLAIMED) };
+  return {
+    ...pod,
+    metadata: { ...metadata, labels, annotations: { ...LARGE, [BUILD_NAME_ANNOTATION]: CLAIMED } },
+  };
+}
 
 async function isServed(namespace: string, name: string): Promise<void> {
   await cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);

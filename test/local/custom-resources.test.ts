@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
+import { describe, expect, it } from '@jest/globals';
 import { applyCustomResources, CustomResourcesMissing } from '../../local/custom-resources.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 import { definitionsOf } from '../../src/program/generate/definition.ts';
-import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { answerJson, aStatus, type Handler } from '../support/fake-api-server.ts';
 
 const CRD = { name: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false };
 const KINDS = [
@@ -17,18 +17,7 @@ const FORBIDDEN = answerJson(
   aStatus(403, { message: 'it is forbidden: User "tester" cannot do this', reason: 'Forbidden' }),
 );
 
-let server: FakeApiServer;
-let client: KubernetesClient;
-
-beforeEach(async () => {
-  server = await FakeApiServer.start();
-  client = createKubernetesClient(server.kubeConfig());
-});
-
-afterEach(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = aFakeApi();
 
 /** Answers as an API server does, but for the paths that are given. */
 function answering(special: (path: string) => Handler | undefined): Handler {
@@ -48,9 +37,9 @@ const isApplied = (path: string) => path.includes('/customresourcedefinitions/')
 
 describe('the CRDs', () => {
   it('are applied', async () => {
-    server.handle(answering(() => undefined));
-    expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
-    const applied = server.requests.filter(({ method }) => method === 'PATCH');
+    api.server.handle(answering(() => undefined));
+    expect(await applyCustomResources(api.client, DEFINITIONS)).toBe('applied');
+    const applied = api.server.requests.filter(({ method }) => method === 'PATCH');
     expect(applied.map(({ url }) => url.pathname)).toEqual([
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podsets.batch.tutorial.kubebuilder.io',
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/xxxes.test.inspur.com',
@@ -63,46 +52,46 @@ describe('the CRDs', () => {
     ['answers for them', `${KINDS[0]?.version}/podsets`, NOT_FOUND],
   ])('are waited for until the API server %s', async (_, notYet, answer) => {
     const answers = [answer, answer];
-    server.handle(answering((path) => (path === notYet ? answers.shift() : undefined)));
-    expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
+    api.server.handle(answering((path) => (path === notYet ? answers.shift() : undefined)));
+    expect(await applyCustomResources(api.client, DEFINITIONS)).toBe('applied');
     expect(answers).toEqual([]);
-    expect(server.requests.filter(({ url }) => url.pathname === notYet)).toHaveLength(3);
+    expect(api.server.requests.filter(({ url }) => url.pathname === notYet)).toHaveLength(3);
   });
 
   it('are applied over what others have changed, which is said', async () => {
     const message = 'Apply failed with 1 conflict: conflict with "kubectl": .spec.scope';
     const conflict = answerJson(409, aStatus(409, { message, reason: 'Conflict' }));
-    server.handle((request, response) => {
+    api.server.handle((request, response) => {
       const isTried = isApplied(request.url.pathname) && !request.url.searchParams.has('force');
       (isTried ? conflict : usual(request.url.pathname))(request, response);
     });
     const said: string[] = [];
-    await applyCustomResources(client, DEFINITIONS.slice(0, 1), { say: (line) => said.push(line) });
+    await applyCustomResources(api.client, DEFINITIONS.slice(0, 1), { say: (line) => said.push(line) });
     expect(said).toEqual([
       `CustomResourceDefinition podsets.batch.tutorial.kubebuilder.io is again as its file has it: ${message}`,
     ]);
   });
 
   it('are served where only their resources may not be read', async () => {
-    server.handle(answering((path) => (path.endsWith('/xxxes') ? FORBIDDEN : undefined)));
-    expect(await applyCustomResources(client, DEFINITIONS)).toBe('applied');
+    api.server.handle(answering((path) => (path.endsWith('/xxxes') ? FORBIDDEN : undefined)));
+    expect(await applyCustomResources(api.client, DEFINITIONS)).toBe('applied');
   });
 });
 
 describe('for somebody who may not apply them, the CRDs', () => {
   it('are enough where they are there already', async () => {
-    server.handle(answering((path) => (isApplied(path) ? FORBIDDEN : undefined)));
-    expect(await applyCustomResources(client, DEFINITIONS)).toBe('there already');
+    api.server.handle(answering((path) => (isApplied(path) ? FORBIDDEN : undefined)));
+    expect(await applyCustomResources(api.client, DEFINITIONS)).toBe('there already');
   });
 
   it('are missing where one is not, and that one is named', async () => {
-    server.handle(
+    api.server.handle(
       answering((path) => {
         if (isApplied(path)) return FORBIDDEN;
         return path === KINDS[1]?.version ? NOT_FOUND : undefined;
       }),
     );
-    const missing = await applyCustomResources(client, DEFINITIONS).catch((error: unknown) => error);
+    const missing = await applyCustomResources(api.client, DEFINITIONS).catch((error: unknown) => error);
     expect(missing).toBeInstanceOf(CustomResourcesMissing);
     expect(missing).toHaveProperty('message', expect.stringContaining('xxxes.test.inspur.com is not on'));
     expect(missing).toHaveProperty('message', expect.stringContaining('kubectl apply -f deploy/crd'));
@@ -111,6 +100,6 @@ describe('for somebody who may not apply them, the CRDs', () => {
 
 it('an API server that refuses the CRDs for another reason is an error', async () => {
   const invalid = answerJson(422, aStatus(422, { message: 'is invalid', reason: 'Invalid' }));
-  server.handle(answering((path) => (isApplied(path) ? invalid : undefined)));
-  await expect(applyCustomResources(client, DEFINITIONS)).rejects.toThrow('is invalid');
+  api.server.handle(answering((path) => (isApplied(path) ? invalid : undefined)));
+  await expect(applyCustomResources(api.client, DEFINITIONS)).rejects.toThrow('is invalid');
 });
