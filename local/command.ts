@@ -10,7 +10,7 @@ import { definitionsOf } from '../src/program/generate/definition.ts';
 import { chosenControllers } from '../src/program/program.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
 import { applyCustomResources } from './custom-resources.ts';
-import type { Manifest } from './manifests.ts';
+import type { ManifestDocument } from './manifests.ts';
 import {
   howToRemoveSamples,
   nextSteps,
@@ -105,7 +105,7 @@ async function serve(running: Running): Promise<void> {
 
 interface Definitions {
   readonly cluster: KubernetesClient;
-  readonly definitions: readonly Manifest[];
+  readonly definitions: readonly ManifestDocument[];
   readonly signal: AbortSignal;
 }
 

@@ -3,7 +3,7 @@ import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { Definition } from '../src/program/generate/definition.ts';
-import { applyManifest, apiResources, type Manifest } from './manifests.ts';
+import { applyManifest, apiResources, type ManifestDocument } from './manifests.ts';
 import { sayOverwritten } from './samples.ts';
 
 const FIELD_MANAGER = 'durable-operator-crds';
@@ -30,7 +30,7 @@ interface Applying {
  */
 export async function applyCustomResources(
   cluster: KubernetesClient,
-  manifests: readonly Manifest[],
+  manifests: readonly ManifestDocument[],
   { signal, say = () => undefined }: Applying = {},
 ): Promise<CustomResources> {
   try {
@@ -45,7 +45,11 @@ export async function applyCustomResources(
   return 'applied';
 }
 
-async function requireServed(cluster: KubernetesClient, manifest: Manifest, denied: ApiError): Promise<void> {
+async function requireServed(
+  cluster: KubernetesClient,
+  manifest: ManifestDocument,
+  denied: ApiError,
+): Promise<void> {
   if (await isServed(cluster, manifest)) return;
   throw new CustomResourcesMissing(
     `${manifest.metadata.name} is not on the cluster, and you may not apply it; ask an administrator for: kubectl apply -f deploy/crd (${denied.message})`,
@@ -55,7 +59,7 @@ async function requireServed(cluster: KubernetesClient, manifest: Manifest, deni
 
 async function untilServed(
   cluster: KubernetesClient,
-  manifest: Manifest,
+  manifest: ManifestDocument,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { name } = manifest.metadata;
@@ -71,7 +75,7 @@ async function untilServed(
 }
 
 /** Discovery and requests may succeed at different moments, so both are tried. */
-async function isServed(cluster: KubernetesClient, manifest: Manifest): Promise<boolean> {
+async function isServed(cluster: KubernetesClient, manifest: ManifestDocument): Promise<boolean> {
   const { group, names, versions } = Definition.parse(manifest).spec;
   const type = { group, version: versions[0]?.name ?? '', plural: names.plural };
   try {

@@ -8,7 +8,7 @@ import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 
 /** A Kubernetes object as a file describes it. */
-export interface Manifest {
+export interface ManifestDocument {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly namespace?: string | undefined };
@@ -18,7 +18,7 @@ export interface Manifest {
 /** A manifest, and the object that the API server has made of it. */
 export interface AppliedManifest {
   readonly type: PathType;
-  readonly manifest: Manifest;
+  readonly manifest: ManifestDocument;
   readonly object: KubernetesObject;
   /** In the server's words: the fields of others that it has changed. */
   readonly overwrote?: string;
@@ -34,7 +34,7 @@ const EXTENSIONS: readonly string[] = ['.yaml', '.yml', '.json'];
  *
  * @throws AskProblem that names a file with something else
  */
-export async function readManifests(folder: string): Promise<Manifest[]> {
+export async function readManifests(folder: string): Promise<ManifestDocument[]> {
   const files = (await readdir(folder)).filter((file) => EXTENSIONS.includes(extname(file))).sort();
   const manifests = await Promise.all(
     files.map(async (file) => manifestsIn(await readFile(join(folder, file), 'utf8'), join(folder, file))),
@@ -44,7 +44,7 @@ export async function readManifests(folder: string): Promise<Manifest[]> {
 
 const FIRST_KINDS = ['CustomResourceDefinition', 'Namespace'];
 
-function rank({ kind }: Manifest): number {
+function rank({ kind }: ManifestDocument): number {
   const position = FIRST_KINDS.indexOf(kind);
   return position === -1 ? FIRST_KINDS.length : position;
 }
@@ -57,7 +57,7 @@ function rank({ kind }: Manifest): number {
  */
 export async function applyManifest(
   client: KubernetesClient,
-  given: Manifest,
+  given: ManifestDocument,
   fieldManager: string,
 ): Promise<AppliedManifest> {
   const type = await typeOf(client, given);
@@ -88,7 +88,7 @@ type ManifestType = PathType & { readonly namespaced: boolean };
 /** A manifest does not name the plural of its kind, so discovery is asked. */
 export async function typeOf(
   client: KubernetesClient,
-  { apiVersion, kind }: Pick<Manifest, 'apiVersion' | 'kind'>,
+  { apiVersion, kind }: Pick<ManifestDocument, 'apiVersion' | 'kind'>,
 ): Promise<ManifestType> {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
   const resources = await apiResources(client, { group, version });

@@ -8,7 +8,7 @@ import { keyOf } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { unlessNotFound } from '../src/temporal/grpc-status.ts';
-import { applyManifest, readManifests, type AppliedManifest, type Manifest } from './manifests.ts';
+import { applyManifest, readManifests, type AppliedManifest, type ManifestDocument } from './manifests.ts';
 import type { LiveTable, SampleRow } from './table.ts';
 
 export interface SampleRun {
@@ -57,12 +57,12 @@ export function sayOverwritten({ manifest, overwrote }: AppliedManifest, say: (l
   if (overwrote !== undefined) say(`${sampleName(manifest)} is again as its file has it: ${overwrote}`);
 }
 
-function nameForPeople({ kind, metadata: { name, namespace = 'default' } }: Manifest): string {
+function nameForPeople({ kind, metadata: { name, namespace = 'default' } }: ManifestDocument): string {
   return `${kind.toLowerCase()}/${name}${namespace === 'default' ? '' : ` --namespace ${namespace}`}`;
 }
 
 /** `Pod default/my-nginx` */
-export function sampleName({ kind, metadata: { name, namespace } }: Manifest): string {
+export function sampleName({ kind, metadata: { name, namespace } }: ManifestDocument): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 

@@ -6,7 +6,7 @@ import { resourcePath } from './paths.ts';
 /** It does not wait for the connections of other requests: a late renewal is of no use. */
 const POOL = 'lease';
 
-export const LEASES = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+const LEASE_TYPE = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
 /** What client-go's elections keep in it. Source: `k8s.io/api/coordination/v1`, LeaseSpec. */
 export interface LeaseSpec {
@@ -55,18 +55,21 @@ export class LeaseObject {
 
   /** Undefined where there is none. @throws ApiError */
   read(request: LeaseRequest): Promise<Lease | undefined> {
-    return kubeOf(this.#client).get<Lease>({ type: LEASES, ...this.#location }, { pool: POOL, ...request });
+    return kubeOf(this.#client).get<Lease>(
+      { type: LEASE_TYPE, ...this.#location },
+      { pool: POOL, ...request },
+    );
   }
 
   /** @throws ApiError of class `already-exists` where somebody was first */
   create(spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: this.#location, spec };
-    return kubeOf(this.#client).create<Lease>(LEASES, lease, { pool: POOL, ...request });
+    return kubeOf(this.#client).create<Lease>(LEASE_TYPE, lease, { pool: POOL, ...request });
   }
 
   /** @throws ApiError of class `conflict` where somebody has written it since it was read, `not-found` where it is gone */
   replace(lease: Lease, spec: LeaseSpec, request: LeaseRequest): Promise<Lease> {
-    const path = resourcePath(LEASES, this.#location);
+    const path = resourcePath(LEASE_TYPE, this.#location);
     const body = { ...lease, spec };
     return this.#client.request<Lease>({ method: 'PUT', path, body, pool: POOL, ...request });
   }

@@ -7,10 +7,10 @@ import { ApiError } from '../kubernetes/errors.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 
 /** `unauthenticated`: no token, or nobody's; `undecided`: the API server did not decide. */
-export type Access = 'allowed' | 'unauthenticated' | 'forbidden' | 'undecided';
+export type TokenVerdict = 'allowed' | 'unauthenticated' | 'forbidden' | 'undecided';
 
 /** Whether the owner of this token may get `/metrics`. Never throws. */
-export type MetricsAccess = (token: string | undefined) => Promise<Access>;
+export type MetricsAccess = (token: string | undefined) => Promise<TokenVerdict>;
 
 /** The API server, as far as reviews need it. */
 export type AccessReviewer = Pick<KubernetesClient, 'request'>;
@@ -37,7 +37,7 @@ export function metricsAccess({
   log,
   now = () => performance.now(),
 }: MetricsAccessOptions): MetricsAccess {
-  const cache = new LRUCache<string, Access>({
+  const cache = new LRUCache<string, TokenVerdict>({
     max: CACHE_MAX,
     ttl: CACHE_TTL_MS,
     ttlResolution: 0,
@@ -46,7 +46,7 @@ export function metricsAccess({
   const logFailure = failureLogger(log);
   let inProgress = 0;
 
-  async function reviewed(token: string): Promise<Access> {
+  async function reviewed(token: string): Promise<TokenVerdict> {
     if (inProgress >= REVIEWS_AT_ONCE_MAX) return 'undecided';
     inProgress += 1;
     try {
@@ -87,7 +87,7 @@ const TokenReview = z.object({
 const AccessReview = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 /** @throws ApiError, ZodError */
-async function review(client: AccessReviewer, token: string): Promise<Access> {
+async function review(client: AccessReviewer, token: string): Promise<TokenVerdict> {
   const authentication = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
   const { authenticated, user } = TokenReview.parse(
     await create(client, TOKEN_REVIEWS, authentication),

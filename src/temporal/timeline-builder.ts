@@ -14,7 +14,7 @@ import type {
   StateEntry,
   TimelineStepEnd,
   StepEntry,
-  StepFailure,
+  FailureInHistory,
   WaitEntry,
 } from './timeline.ts';
 
@@ -280,7 +280,7 @@ function summaryOf({ userMetadata }: HistoryEvent): string | undefined {
 const EncodedFailure = z.object({ message: z.string() });
 
 /** With encryption, the message is in a payload. */
-export function stepFailureOf(failure: temporal.api.failure.v1.IFailure): StepFailure {
+export function stepFailureOf(failure: temporal.api.failure.v1.IFailure): FailureInHistory {
   const { message, encodedAttributes, applicationFailureInfo, timeoutFailureInfo, cause: cut } = failure;
   // What the server has cut, it puts there: "Failure exceeds size limit."
   if (failure.serverFailureInfo && cut) return stepFailureOf(cut);

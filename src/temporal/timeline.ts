@@ -11,7 +11,7 @@ export interface RunTimeline {
   /** Undefined: it is open. */
   readonly end: RunEnd | undefined;
   /** The failure of its last workflow task, until a task completes. */
-  readonly taskFailure?: StepFailure;
+  readonly taskFailure?: FailureInHistory;
 }
 
 export interface RunEnd {
@@ -34,13 +34,13 @@ export interface StepEntry {
   readonly isLocal: boolean;
   readonly attempts: number;
   /** Of the last attempt that failed. */
-  readonly failure?: StepFailure;
+  readonly failure?: FailureInHistory;
   /** An attempt was cut off: what it wrote last is not known. */
   readonly mayLackWrites?: boolean;
   readonly end: TimelineStepEnd;
 }
 
-export interface StepFailure {
+export interface FailureInHistory {
   /** Such as `Refused`. */
   readonly type: string | undefined;
   readonly message: string;
@@ -111,7 +111,7 @@ export interface StateEntry {
 export interface PendingStep {
   readonly step: string;
   readonly attempt: number;
-  readonly failure: StepFailure | undefined;
+  readonly failure: FailureInHistory | undefined;
   /** Undefined: an attempt is in progress. */
   readonly nextTryAtMs: number | undefined;
 }
@@ -136,7 +136,7 @@ export function withPending(timeline: RunTimeline, pending: readonly PendingStep
 }
 
 /** Whether nobody has said how the attempt ended. */
-export function isCutOff(failure: StepFailure | undefined): boolean {
+export function isCutOff(failure: FailureInHistory | undefined): boolean {
   return failure?.type === TIMEOUT;
 }
 

@@ -9,7 +9,7 @@ import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { freePort } from '../../local/ports.ts';
-import { LEASES } from '../../src/kubernetes/lease.ts';
+import { LEASES } from '../../src/api/built-in.ts';
 import { aBuild, conditionOf, JOBS, LiveBuild } from '../support/builds.ts';
 import {
   CLUSTER_ROLE_BINDINGS,

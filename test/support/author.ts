@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { applyManifest, type Manifest } from '../../local/manifests.ts';
+import { applyManifest, type ManifestDocument } from '../../local/manifests.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -15,7 +15,7 @@ const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customreso
 const WITHIN_MS = 60_000;
 const run = promisify(execFile);
 
-type PrintedKind = Manifest & {
+type PrintedKind = ManifestDocument & {
   readonly spec: { readonly group: string; readonly names: { readonly plural: string } };
 };
 

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { bareEnvironment, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
-import type { Manifest } from '../../local/manifests.ts';
+import type { ManifestDocument } from '../../local/manifests.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { eventually } from '../eventually.ts';
 import type { Costs, OperatorOptions, TestOperator } from './test-stack.ts';
@@ -25,7 +25,7 @@ export interface OperatorStart {
   readonly auditLog: string;
   readonly account: ServiceAccount;
   /** What says who it is and what it may do. */
-  readonly installed: readonly Manifest[];
+  readonly installed: readonly ManifestDocument[];
 }
 
 const RUNS_END_WITHIN_MS = 60_000;

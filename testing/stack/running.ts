@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildServers } from '../../local/build.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
-import { applyManifest, typeOf, type Manifest } from '../../local/manifests.ts';
+import { applyManifest, typeOf, type ManifestDocument } from '../../local/manifests.ts';
 import { manifestsIn } from '../../src/ask/plan/manifests.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
@@ -207,7 +207,7 @@ function shown(object: KubernetesObject | undefined): string {
 }
 
 interface Installed {
-  readonly objects: readonly Manifest[];
+  readonly objects: readonly ManifestDocument[];
   readonly account: ServiceAccount;
   /** The file of the account. */
   readonly kubeconfig: string;

@@ -11,14 +11,18 @@ export interface NamedTarget extends LiveTarget {
 }
 
 /** What a command of several resources is about. */
-export interface Targets {
+export interface ChangeTargets {
   readonly targets: readonly NamedTarget[];
   /** The user has not named each of them. */
   readonly isBatch: boolean;
 }
 
 /** @throws AskProblem, ApiError */
-export async function targetsOf({ session, words, options }: Question<SharedOptions>): Promise<Targets> {
+export async function targetsOf({
+  session,
+  words,
+  options,
+}: Question<SharedOptions>): Promise<ChangeTargets> {
   const { program, client, namespace } = session;
   const { allNamespaces: isEverywhere = false, selector: labelSelector } = options;
   const resources = resourcesIn(words).map((each) => resourceOf(program, each));

@@ -6,7 +6,7 @@ import type {
   TimelineNextStep,
   RunTimeline,
   StepEntry,
-  StepFailure,
+  FailureInHistory,
 } from '../../temporal/timeline.ts';
 import { durationText, timeText } from '../output.ts';
 
@@ -162,7 +162,7 @@ const NOTHING: Readonly<Record<string, string>> = {
   held: 'held',
 };
 
-function failureText({ type, message }: StepFailure): string {
+function failureText({ type, message }: FailureInHistory): string {
   return type === undefined || message.includes(type) ? message : `${type}: ${message}`;
 }
 
