@@ -16,65 +16,56 @@ export function causeOfError(error: ApiError, about: WriteTarget): Cause {
   const { classification, words, advice, said } = error;
   if (said !== undefined) return said;
   if (advice !== undefined) return { reason: outsideCode(classification), message: words, advice };
+  if (classification === 'access-denied') return causeOfMissingAccess(words);
+  if (classification === 'overridden') return causeOfOverride(words);
+  if (classification === 'refused')
+    return causeOfRefusal(words, { namespace: namespaceOf(error) ?? about.namespace });
+  return { reason: REASON[classification], message: words, advice: adviceOn(classification, about) };
+}
+
+type Plain = Exclude<ApiErrorClass, 'access-denied' | 'refused' | 'overridden'>;
+
+const REASON: Readonly<Record<Plain, Cause['reason']>> = {
+  'namespace-terminating': 'NamespaceTerminating',
+  'api-missing': FAILURE.apiMissing,
+  conflict: FAILURE.conflict,
+  'already-exists': FAILURE.conflict,
+  'disruption-budget': FAILURE.unavailable,
+  'retry-after': FAILURE.unavailable,
+  unavailable: FAILURE.unavailable,
+  expired: FAILURE.unavailable,
+  'not-found': FAILURE.unavailable,
+};
+
+function adviceOn(classification: Plain, { resource, namespace }: WriteTarget): readonly Advice[] {
   switch (classification) {
-    case 'access-denied':
-      return causeOfMissingAccess(words);
-    case 'refused':
-      return causeOfRefusal(words, { namespace: namespaceOf(error) ?? about.namespace });
     case 'namespace-terminating':
-      return {
-        reason: 'NamespaceTerminating',
-        message: words,
-        advice: [
-          { run: `kubectl describe namespace ${about.namespace}`, to: 'show what is left in the namespace' },
-        ],
-      };
-    case 'overridden':
-      return causeOfOverride(words);
+      return [{ run: `kubectl describe namespace ${namespace}`, to: 'show what is left in the namespace' }];
     case 'api-missing':
-      return {
-        reason: FAILURE.apiMissing,
-        message: words,
-        advice: [
-          'install what is missing, such as a custom resource definition, and then retry',
-          { run: 'kubectl api-resources', to: 'show which kinds the cluster knows' },
-        ],
-      };
+      return [
+        'install what is missing, such as a custom resource definition, and then retry',
+        { run: 'kubectl api-resources', to: 'show which kinds the cluster knows' },
+      ];
     case 'conflict':
     case 'already-exists':
-      return {
-        reason: FAILURE.conflict,
-        message: words,
-        advice: [
-          {
-            run: `kubectl get ${about.resource} -o yaml --show-managed-fields`,
-            to: 'see who else writes it all the time',
-          },
-        ],
-      };
+      return [
+        {
+          run: `kubectl get ${resource} -o yaml --show-managed-fields`,
+          to: 'see who else writes it all the time',
+        },
+      ];
     case 'disruption-budget':
-      return {
-        reason: FAILURE.unavailable,
-        message: words,
-        advice: [
-          {
-            run: `kubectl get poddisruptionbudgets -n ${about.namespace}`,
-            to: 'show which Pods may be evicted',
-          },
-        ],
-      };
+      return [
+        { run: `kubectl get poddisruptionbudgets -n ${namespace}`, to: 'show which Pods may be evicted' },
+      ];
     case 'retry-after':
     case 'unavailable':
     case 'expired':
     case 'not-found':
-      return {
-        reason: FAILURE.unavailable,
-        message: words,
-        advice: [
-          'check that the API server is healthy',
-          { run: "kubectl get --raw '/readyz?verbose'", to: 'show what the API server says of itself' },
-        ],
-      };
+      return [
+        'check that the API server is healthy',
+        { run: "kubectl get --raw '/readyz?verbose'", to: 'show what the API server says of itself' },
+      ];
   }
 }
 
