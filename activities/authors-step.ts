@@ -151,7 +151,7 @@ function deletesOnly({ do: name, deletes }: AuthorsStep): WriteHooks['allow'] {
     if (verb !== 'delete') return;
     if (deletes === undefined)
       throw new Error(`step ${name} calls kube.delete or kube.evict, but does not declare \`deletes\``);
-    named ??= new Set(deletedBy(deletes).map((each) => each.uid));
+    named ??= new Set([...deletedBy(deletes), ...(deletes.helpers?.() ?? [])].map((each) => each.uid));
     if (uid === undefined || !named.has(uid))
       throw new Error(
         `step ${name} may not delete ${at.type.plural}/${at.name}: its UID is not one of the ${deletes.count} that \`deletes\` names`,

@@ -24,6 +24,7 @@ import {
   type AuthorsStep,
 } from '../src/controllers/defined/definition.ts';
 import { ControllerError, isNever, neverCause, saying } from '../src/controllers/defined/failing.ts';
+import { stepUnderWay } from '../src/controllers/defined/watched.ts';
 import { remaining } from '../src/controllers/defined/lookups.ts';
 import { viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
 import type { LiveResource } from '../src/controllers/defined/definition.ts';
@@ -59,7 +60,11 @@ export function definedReconciler(
     observe: (...asked) => observing.observe(...asked),
     look: (...asked) => observing.look(...asked),
     ...definition.limits,
-    ...(isReadLess && { confirm }),
+    ...(isReadLess && {
+      confirm,
+      isShown: (observation: DefinedObservation) =>
+        observation !== 'gone' && observation.isOwnedShown === true,
+    }),
     perform: async (step, observation, context) =>
       withLookups(await perform(step, observation, context), { step, observation, context }),
     withRefusal(observation, refusal, name) {
@@ -89,7 +94,7 @@ export function definedReconciler(
     performed: Performed<DefinedObservation>,
     { step, observation: before, context }: Doing,
   ): Promise<Performed<DefinedObservation>> {
-    const read = before === 'gone' ? undefined : before.live?.lookups;
+    const read = before === 'gone' ? undefined : before.lookups;
     if (read === undefined) return performed;
     const { forgets } = isAuthorsStep(step) ? (stepsOf(definition)[step.do] ?? {}) : {};
     const lookups = remaining(read, forgets);
@@ -99,20 +104,38 @@ export function definedReconciler(
       (context.superseded.aborted
         ? undefined
         : await observing.observe(context, performed.view).catch(() => undefined));
-    if (after === undefined || after === 'gone' || after.live === undefined) return performed;
-    return { ...performed, observation: { ...after, live: { ...after.live, lookups } } };
+    if (after === undefined || after === 'gone') return performed;
+    return { ...performed, observation: { ...after, lookups } };
   }
 
   async function confirm(
     step: DefinedStep,
     shown: DefinedObservation,
-    { ref }: AttemptContext<DefinedObservation>,
+    context: AttemptContext<DefinedObservation>,
   ): Promise<DefinedObservation | undefined> {
-    const { reads = 'all' } = isAuthorsStep(step) ? (stepsOf(definition)[step.do] ?? {}) : {};
+    if (shown === 'gone') return undefined;
+    const reads = readBefore(step, shown);
     if (reads === 'cache') return shown;
-    if (reads === 'all' || shown === 'gone') return undefined;
-    const view = await observing.readView(ref);
-    return view === undefined ? 'gone' : { ...shown, view };
+    const { view: seen, isOwnedShown, lookups } = shown;
+    if (reads === 'resource') {
+      if (isOwnedShown) return shown.live === undefined ? { ...shown, live: {} } : shown;
+      const view = await observing.readView(context.ref);
+      return view === undefined ? 'gone' : { ...shown, view, live: {}, isOwnedShown: true };
+    }
+    // A finalizer is removed only from the resource that was decided from.
+    const isKnown = isOwnedShown === true || step.do === 'removeFinalizer';
+    const known = isKnown && !seen.hasOtherFinalizers ? seen : undefined;
+    const live = await observing.observe(context, undefined, known);
+    return live === 'gone' || lookups === undefined ? live : { ...live, lookups };
+  }
+
+  /** A write of the resource alone is conditional on its version, and reads nothing. What may be in progress is told after a look at what there is. */
+  function readBefore(step: DefinedStep, { view, live }: SeenResource): 'cache' | 'resource' | 'all' {
+    if (isAuthorsStep(step)) return stepsOf(definition)[step.do]?.reads ?? 'all';
+    const isToldAnew = live === undefined && stepUnderWay(view) !== undefined;
+    if (definition.children !== undefined || isToldAnew) return 'all';
+    const isOfFinalizers = step.do === 'addFinalizer' && view.hasOtherFinalizers === true;
+    return step.do === 'removeFinalizer' || isOfFinalizers ? 'all' : 'cache';
   }
 
   async function writeChildren(
@@ -173,7 +196,8 @@ export function definedReconciler(
 
   /** What the author observes outside is observed anew. */
   function after(before: DefinedObservation, written: KubernetesObject): DefinedObservation | undefined {
-    if (before === 'gone' || before.live === undefined) return undefined;
+    if (before === 'gone') return undefined;
+    if (before.live === undefined) return isReadLess ? shownAfter(before, written) : undefined;
     // What has failed for good, or has to wait, is not tried once more.
     const isAskedAgain = definition.observe !== undefined || before.live.unobserved !== undefined;
     const { never, waiting } = before.live;
@@ -181,6 +205,12 @@ export function definedReconciler(
     const view = definedView(definition, written);
     const declared = view && declaredAfter(view, before);
     return declared && { ...before, view, live: { ...before.live, ...declared } };
+  }
+
+  /** What it owns is as the watch shows it, still. */
+  function shownAfter(before: SeenResource, written: KubernetesObject): DefinedObservation | undefined {
+    const view = definition.children === undefined ? definedView(definition, written) : undefined;
+    return view && { ...before, view, isOwnedShown: true };
   }
 
   /** What is declared may follow from the status that was just written. Undefined: what there is of it has to be read. */
@@ -238,13 +268,17 @@ export function definedReconciler(
       const [failure, did] = error instanceof PartlyDone ? [error.cause, error.did] : [error, []];
       if (isGoneBy(failure, { ref: context.ref, type })) return { observation: 'gone', did };
       const after = (more: LiveReads) => ({
-        observation: { ...observation, live: { ...live, ...more } },
+        observation: {
+          ...observation,
+          ...(live === undefined && { isOwnedShown: true as const }),
+          live: { ...live, ...more },
+        },
         did,
       });
       if (isOf(failure, 'disruption-budget')) return after({ waiting: waitForBudget(failure) });
       // What was remembered says it first, unless it does already: then the attempt fails with it.
       const isRefusal = isOf(failure, 'refused', 'access-denied') || isSaidByAuthor(failure);
-      if (isRefusal && live !== undefined && isTelling(view))
+      if (isRefusal && isTelling(view))
         return {
           ...after({ refused: causeOfFailure(failure, { ref: context.ref, type }) }),
           refusal: failure,

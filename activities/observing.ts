@@ -59,14 +59,17 @@ export class Observing {
   /**
    * With a view of the watcher, the declared objects are as that shows them, and only the rest is read: each write of one is in conflict
    * unless it is the one that the watcher saw, or none. A thousand resources of one namespace would be slow if each listed its own.
+   *
+   * @param known the resource, where it need not be read
    */
   async observe(
     { ref, superseded, attempt, notDone, log = SILENT_LOGGER, ...its }: AttemptContext<DefinedObservation>,
     shown?: DefinedObservation,
+    known?: DefinedView,
   ): Promise<DefinedObservation> {
     // Before the resource: an object that an orphaning deletion has just freed is then never seen with an owner that still looks alive.
     const owned = await this.#readAllOwned(ref);
-    const view = await this.readView(ref);
+    const view = known ?? (await this.readView(ref));
     if (view?.resource === undefined) return 'gone';
     const { resource } = view;
     if (!isObserved(view, resource, this.#definition)) return { view, owned, live: {} };
@@ -120,8 +123,8 @@ export class Observing {
     observation: DefinedObservation,
     context: AttemptContext<DefinedObservation>,
   ): Promise<DefinedObservation | undefined> {
-    if (observation === 'gone' || observation.live === undefined) return undefined;
-    if (!isLookup(asked)) return this.observe(context, withTheSameChildren(observation));
+    if (observation === 'gone') return undefined;
+    if (!isLookup(asked)) return observation.live && this.observe(context, withTheSameChildren(observation));
     const { view, live, referred } = observation;
     const { resource } = view;
     if (resource === undefined) return undefined;
@@ -140,8 +143,8 @@ export class Observing {
         const reading = () => this.#readLookup(key, facts);
         return [key, await untilGivenUp({ ...call, what: `lookup ${key}` }, reading)] as const;
       });
-      const lookups = { ...live.lookups, ...Object.fromEntries(await Promise.all(read)) };
-      return { ...observation, live: { ...live, lookups } };
+      const lookups = { ...observation.lookups, ...Object.fromEntries(await Promise.all(read)) };
+      return { ...observation, lookups };
     } catch (error) {
       if (superseded.aborted) throw error;
       return {
@@ -168,16 +171,15 @@ export class Observing {
   }
 
   async #readAllOwned(ref: ResourceRef): Promise<readonly OwnedView[]> {
-    const types = ownedTypes(this.#definition);
-    const views = await Promise.all(
-      types.map((owned) =>
-        readOwned(this.#client, owned, { type: this.#type, ref }).catch((error: unknown) => {
-          if (!owned.optional || !isOf(error, 'api-missing')) throw error;
-          return [];
-        }),
-      ),
-    );
-    return belongingTo(ref.uid, views.flat());
+    const views: OwnedView[] = [];
+    for (const owned of ownedTypes(this.#definition)) {
+      const its = await readOwned(this.#client, owned, { type: this.#type, ref }).catch((error: unknown) => {
+        if (!owned.optional || !isOf(error, 'api-missing')) throw error;
+        return [];
+      });
+      views.push(...its);
+    }
+    return belongingTo(ref.uid, views);
   }
 
   /** Of a resource that is being deleted, what is left: nothing must be left behind, so it is read. */

@@ -17,13 +17,14 @@ interface Owner {
 export async function readOwned(
   client: KubernetesClient,
   owned: OwnedType<unknown>,
-  { type, ref: { namespace, name } }: Owner,
+  { type, ref }: Owner,
 ): Promise<readonly OwnedView[]> {
+  const { namespace, name } = ref;
   const place: NamespacedName = { name, ...(type.namespaced && { namespace }) };
   const viewOf = (object: KubernetesObject) =>
     ownerKeyByType(type, owned, object) === keyOf(place) ? ownedView(owned, object) : undefined;
   if (owned.nameFor === undefined) {
-    const selected = selectedFor(owned, name);
+    const selected = selectedFor(owned, ref);
     return selected === undefined ? [] : listWatched(client, selected, place.namespace, viewOf);
   }
   const object = await readWatched(client, owned, owned.nameFor(place));
@@ -31,11 +32,18 @@ export async function readOwned(
   return view === undefined ? [] : [view];
 }
 
-/** Of a type whose label holds the name of the resource, those with that name. Undefined: a label cannot hold it. */
-function selectedFor({ ownerOf, ...owned }: OwnedType<unknown>, name: string): WatchedType | undefined {
-  if (typeof ownerOf !== 'string') return owned;
-  if (!isLabelValue(name)) return undefined;
+/** Those with the labels of its objects, or with its name in a label. Undefined: a label cannot hold it. */
+function selectedFor(
+  { ownerOf, labelsFor, ...owned }: OwnedType<unknown>,
+  { namespace, name, uid }: ResourceRef,
+): WatchedType | undefined {
+  const named = typeof ownerOf === 'string' ? { [ownerOf]: name } : {};
+  if (!Object.values(named).every(isLabelValue)) return undefined;
+  const its = { ...named, ...labelsFor?.({ namespace, name, uid, resourceVersion: '' }) };
   const { labelSelector } = owned;
-  const its = `${ownerOf}=${name}`;
-  return { ...owned, labelSelector: labelSelector === undefined ? its : `${labelSelector},${its}` };
+  const all = [
+    ...(labelSelector === undefined ? [] : [labelSelector]),
+    ...Object.entries(its).map(([label, value]) => `${label}=${value}`),
+  ];
+  return all.length === 0 ? owned : { ...owned, labelSelector: all.join(',') };
 }

@@ -111,6 +111,8 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    * @throws ApiError
    */
   confirm?(step: S, view: O, context: AttemptContext<O>): Promise<O | undefined>;
+  /** Whether what is known after a step is in part what the watcher shows: the next step has to {@link confirm} it. Default: it is not. */
+  isShown?(observation: O): boolean;
   /**
    * What is known, with a refusal that another process has met. Only where `decide` considers refusals.
    *

@@ -79,7 +79,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     for (let conflicts = 0; ;) {
       try {
         const seen = known ?? (await this.#observe(name, view));
-        this.#askWhatMayArrive(seen.observation);
+        this.#askWhatMayArrive(seen);
         const decided = await this.#decide(seen);
         const { decision } = decided;
         if (!isStep(decision) || decision.do !== name || this.#isOtherData(decision))
@@ -105,12 +105,14 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** Of the attempts of an earlier run, this run knows nothing. */
-  #askWhatMayArrive(observation: O): void {
+  #askWhatMayArrive({ observation, source }: KnownObservation<O>): void {
     const { isFirst, begunAnew, now } = this.#context;
     if (this.#isPastKnown || isFirst?.() !== true) return;
-    this.#isPastKnown = true;
     const { mayStillArrive, attemptMaxMs = ATTEMPT_MAX_MS } = this.#reconciler.controller;
     const step = mayStillArrive?.(observation);
+    // The watch may lag: then a write that is decided from it fails, and it is asked again.
+    if (step === undefined && source === 'watch') return;
+    this.#isPastKnown = true;
     if (step === undefined) begunAnew?.();
     else {
       const unknown = unknownSince({ step }, now(), attemptMaxMs);
@@ -173,7 +175,8 @@ export class StepRun<O, S extends Step, L extends Observe> {
       const seen = isOutdated
         ? await this.#reconciler.observe(this.#context)
         : (after ?? (await this.#reconciler.observe(this.#context, performed.view)));
-      decided = await this.#decide({ observation: seen, source: 'live' });
+      const isShown = after !== undefined && this.#reconciler.isShown?.(after) === true;
+      decided = await this.#decide({ observation: seen, source: isShown ? 'watch' : 'live' });
     } catch (error) {
       if (did.length === 0) throw refusal ?? error;
       // The write is made: that it failed to look around afterwards must not hide it. Yet a Retry-After is kept.

@@ -24,8 +24,19 @@ export interface GivenResource {
 
 /** What was decided, to be compared: `{ do: 'provision', because: 'there is no bucket' }`. A step that is named `wait` or the like has `isStep`. */
 export type Decided =
-  | { readonly do: 'converged' | 'removeFinalizer'; readonly because: string; readonly notReady?: object }
-  | { readonly do: 'wait'; readonly for: string; readonly recheckAfter: string; readonly cause?: object }
+  | {
+      readonly do: 'converged' | 'removeFinalizer';
+      readonly because: string;
+      readonly notReady?: object;
+      readonly event?: object;
+    }
+  | {
+      readonly do: 'wait';
+      readonly for: string;
+      readonly recheckAfter: string;
+      readonly cause?: object;
+      readonly action?: string;
+    }
   | {
       readonly do: 'stalled';
       readonly reason: string;
@@ -33,7 +44,8 @@ export type Decided =
       readonly advice: readonly Advice[];
       readonly recheckAfter?: string;
     }
-  | { readonly do: 'record'; readonly status: object; readonly then: Decided }
+  | { readonly do: 'record'; readonly status: object; readonly then: Decided; readonly event?: object }
+  | { readonly do: 'reason'; readonly reason: string; readonly then: Decided; readonly isReady?: boolean }
   | { readonly do: string; readonly isStep?: true; readonly because: string; readonly data?: unknown };
 
 type ObservedIn<D extends AnyDefinition> =
@@ -168,8 +180,14 @@ function decidedAs(outcome: Decision): Decided {
       const { is, cause, ...more } = outcome;
       return { do: is, ...cause, ...more };
     }
-    case 'record':
-      return { do: 'record', status: outcome.status, then: decidedAs(outcome.then) };
+    case 'record': {
+      const { is, then, ...more } = outcome;
+      return { do: is, ...more, then: decidedAs(then) };
+    }
+    case 'reason': {
+      const { is, then, ...more } = outcome;
+      return { do: is, ...more, then: decidedAs(then) };
+    }
     case 'converged':
     case 'removeFinalizer': {
       const { is, ...more } = outcome;

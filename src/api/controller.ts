@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ApiError } from '../contract/api-error.ts';
 import type { Cause } from '../contract/cause.ts';
+import type { Condition } from '../contract/control.ts';
 import type { PolicyRule, ResourceType } from '../contract/controller.ts';
 import type { KubernetesObject } from '../contract/object.ts';
 import type { Ignored } from '../contract/words.ts';
@@ -24,6 +25,10 @@ export interface ResourceOf<K extends AnyKind> extends KubernetesObject {
   /** The author's own fields; a status that somebody wrote by hand, and that does not fit, counts as empty. */
   readonly status: Partial<StatusOf<K>>;
   readonly isBeingDeleted: boolean;
+  /** The conditions, as they are. Absent: there is none yet. */
+  readonly conditions?: readonly Condition[];
+  /** The `metadata.generation` that the status is about. Absent: it says nothing yet. */
+  readonly observedGeneration?: number;
   /**
    * Why the stored spec does not fit the schema, which may have been another when it was stored. Then the functions are
    * asked only while the resource is being deleted, and each field of `spec` that does not fit is as stored.
@@ -109,7 +114,8 @@ export interface ControllerDefinition<
    */
   clients?(options: z.output<NoInfer<Options>>): Clients;
   /**
-   * Types whose objects belong to the resources. What `view` keeps of an object is in `owned` of `decide`. `children` may declare objects of
+   * Types whose objects belong to the resources. What `view` keeps of an object is in `owned` of `decide`. Steps read them one type after the other: first Jobs, then
+   * their Pods, so that a Job that is gone by then has no Pod that is missed. `children` may declare objects of
    * each type without `ownerOf`, `nameFor`, selectors and `metadataOnly`; their `view` is in `current`, too.
    */
   readonly owns?: readonly OwnedType<Owned>[];

@@ -36,7 +36,7 @@ export type {
   WrappedChild,
 } from './child.ts';
 export type { Manifest } from './manifest.ts';
-export type { DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
+export type { DecidedEvent, DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
 export type {
   DecisionContext,
   LookedUp,
@@ -60,10 +60,12 @@ export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
 export { API_ERROR_CLASSES, ApiError } from '../contract/api-error.ts';
 export type { ApiErrorClass, ApiErrorFields, StatusCause, StatusDetails } from '../contract/api-error.ts';
+export { inOneLine } from '../contract/cause.ts';
 export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
 export { allow } from '../contract/controller.ts';
 export { digestOf } from '../contract/digest.ts';
 export { millisecondsIn as parseDuration } from '../contract/duration.ts';
+export type { Condition } from '../contract/control.ts';
 export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
 export type { DeletedObject, Deletion } from '../contract/decision.ts';
 export type {
@@ -78,6 +80,9 @@ export type {
 } from '../contract/kube.ts';
 export type { Logger, LogMethod } from '../contract/logger.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
+export { redacted } from '../contract/redacted.ts';
+export { workflowIdFor } from '../contract/resource.ts';
+export type { ResourceRef } from '../contract/resource.ts';
 export { truncate } from '../contract/text.ts';
 export type { UnknownAttempt } from '../contract/unknown-attempt.ts';
 export type { Ignored } from '../contract/words.ts';

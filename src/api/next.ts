@@ -34,9 +34,33 @@ export interface NextOf<Steps, Status = never> {
    * const address = status.address ?? free[0];
    * return next.record({ address }, next.do.take('nobody has the address'));
    */
-  record(status: Partial<Status>, then: Decision): Decision;
+  record(status: Partial<Status>, then: Decision, more?: { readonly event?: DecidedEvent }): Decision;
+  /**
+   * The condition `Ready` gives this reason, in CamelCase, in place of `AsSpecified` or `Waiting`. A cause of `then` has its own. With `isReady`, the
+   * resource is Ready all the same: what is yet to be done, or is wrong, is about something else. Only of a kind.
+   *
+   * @example
+   * return next.reason('Building', next.wait('the Job to end', { recheckAfter: '5m' }));
+   */
+  reason(reason: string, then: Decision, more?: { readonly isReady?: boolean }): Decision;
   /** Nothing is left outside: the finalizer is removed. Allowed at any time, such as for a resource that asks for nothing any more. */
-  removeFinalizer(because: string): Decision;
+  removeFinalizer(because: string, more?: { readonly event?: DecidedEvent }): Decision;
+}
+
+/** An Event of the resource, recorded once the write that comes with it is made. */
+export interface DecidedEvent {
+  /** Why, in CamelCase: `Cleaned`. */
+  readonly reason: string;
+  /** What was done, in CamelCase: `Clean`. */
+  readonly action: string;
+  /** For people, without a full stop, and nothing secret. */
+  readonly message: string;
+  /** Default: `Normal`. */
+  readonly type?: 'Normal' | 'Warning';
+  /** It is about the Namespace of the resource: in one that is being deleted, no Event can be created any more. Default: about the resource. */
+  readonly about?: 'namespace';
+  /** It is recorded on these resources of the same kind, too. Default: none. */
+  readonly alsoAbout?: readonly { readonly namespace: string; readonly name: string; readonly uid: string }[];
 }
 
 export interface WaitOptions {
@@ -44,6 +68,8 @@ export interface WaitOptions {
   readonly recheckAfter: string;
   /** Why it does not come to that, where something is wrong. */
   readonly cause?: Cause;
+  /** What was tried, in CamelCase, for an Event about the cause: `Build`. Default: no Event. */
+  readonly action?: string;
 }
 
 export interface StalledOptions {
@@ -62,5 +88,6 @@ export type Decision =
   | { readonly is: 'converged'; readonly because: string; readonly notReady?: Cause }
   | ({ readonly is: 'wait'; readonly what: string } & WaitOptions)
   | ({ readonly is: 'stalled'; readonly cause: Cause } & StalledOptions)
-  | { readonly is: 'record'; readonly status: object; readonly then: Decision }
-  | { readonly is: 'removeFinalizer'; readonly because: string };
+  | { readonly is: 'record'; readonly status: object; readonly then: Decision; readonly event?: DecidedEvent }
+  | { readonly is: 'reason'; readonly reason: string; readonly then: Decision; readonly isReady?: boolean }
+  | { readonly is: 'removeFinalizer'; readonly because: string; readonly event?: DecidedEvent };

@@ -26,10 +26,12 @@ export class StepError extends Error {
   /** In milliseconds; only of `retry-after`. */
   readonly retryAfterMs: number | undefined;
   readonly advice: readonly Advice[];
+  readonly reason: string | undefined;
 
   /**
    * @param message for people, without a full stop. It enters the history, so it must hold nothing secret
-   * @param more `advice`: what a person can do about it
+   * @param more `advice`: what a person can do about it; `reason`: of the condition, in CamelCase, in place of one that follows from the class;
+   *   not of `never`
    */
   constructor(
     classification: StepErrorClass,
@@ -37,11 +39,17 @@ export class StepError extends Error {
     {
       retryAfterMs,
       advice = [],
-    }: { readonly retryAfterMs?: number; readonly advice?: readonly Advice[] } = {},
+      reason,
+    }: {
+      readonly retryAfterMs?: number;
+      readonly advice?: readonly Advice[];
+      readonly reason?: string;
+    } = {},
   ) {
     super(message);
     this.classification = classification;
     this.retryAfterMs = retryAfterMs;
     this.advice = advice;
+    this.reason = reason;
   }
 }

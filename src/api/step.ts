@@ -180,6 +180,9 @@ export interface StepDefinition<
    * - `cache`: nothing, it is decided from what the watch shows. Its one write is a patch of the resource with the resourceVersion that was decided from.
    * - `resource`: the resource, and not the objects of `owns`.
    * - `all` (default): everything.
+   *
+   * Where one of the steps says less than `all`, and there are no `children`, the library reads nothing before it writes the status or adds the finalizer, which
+   * is conditional on the version of the resource, and reads `lookups` beside what the watch shows. It removes the finalizer after it has read everything.
    */
   readonly reads?: 'cache' | 'resource' | 'all';
   /**

@@ -49,6 +49,8 @@ export interface OwnedType<View> extends WatchedType {
    * waits for the API.
    */
   readonly optional?: true;
-  /** The one object that a resource can have, so that it is read by name. Default: those with the label of `ownerOf` are listed, else all in the namespace. */
+  /** Labels that all objects of a resource have, so that a step lists these alone. Default: those with the label of `ownerOf` are listed, else all in the namespace. */
+  readonly labelsFor?: (resource: Identity) => Readonly<Record<string, string>>;
+  /** The one object that a resource can have, so that it is read by name. */
   readonly nameFor?: (resource: NamespacedName) => NamespacedName;
 }

@@ -76,6 +76,11 @@ export interface Deletion {
    * `--require-approval-over`. The annotation `durable-operator.dev/approval` of a resource always counts. Default: as that option says.
    */
   readonly approval?: 'required' | 'never';
+  /**
+   * Objects that the controller has made for its own work, such as a Job that has ended. They may be deleted besides, however many they are, and nobody has to
+   * approve. Default: none.
+   */
+  readonly helpers?: () => readonly DeletedObject[];
 }
 
 /** An object that a step deletes. */

@@ -181,6 +181,15 @@ describe('a step of an author', () => {
     }
   });
 
+  it('deletes helpers of its own besides, which nobody counts', async () => {
+    const at = { type: JOBS, namespace: 'shop', name: JOB.metadata.name };
+    const run = (kube: Kube) => kube.delete(at, { uid: 'job-1' }).then(() => 'did it');
+    const { act, requests } = anAuthors({ run });
+    const helpers = () => [{ name: JOB.metadata.name, uid: 'job-1' }];
+    await act(undefined, { what: 'file', count: 0, objects: () => [], helpers });
+    expect(requests.filter((request) => request.startsWith('DELETE'))).toHaveLength(1);
+  });
+
   it('changes something outside, so that no plan tries it; those of the library do not', () => {
     const { reconciler } = anAuthors({});
     const outside = ['act', 'addFinalizer', 'updateStatus'].filter((step) => reconciler.isExternal?.(step));

@@ -130,6 +130,32 @@ describe('the objects of owns that have a view', () => {
     expect(world.watched().decision.do).toBe('wait');
   });
 
+  it('are listed by the labels that all of a resource have, for its UID', async () => {
+    const label = 'example.com/task-uid';
+    const counting = defineController({
+      ...{ name: 'task', for: Task },
+      owns: [
+        {
+          ...JOBS,
+          ownerOf: ({ metadata: { namespace, annotations } }) => ({
+            ...(namespace !== undefined && { namespace }),
+            name: annotations?.['name'] ?? '',
+          }),
+          labelsFor: ({ uid }) => ({ [label]: uid }),
+          view: ({ metadata }) => metadata.name,
+        },
+      ],
+      decide: (_, next) => next.converged('they are counted'),
+      status: ({ owned }) => ({ jobs: owned.length }),
+    });
+    const world = new AuthorWorld(counting, { types: [JOBS], spec: { image: 'one' } });
+    const annotations = { name: 'front' };
+    world.put(JOBS, { metadata: { name: 'its', annotations, labels: { [label]: 'uid-of-front' } } });
+    world.put(JOBS, { metadata: { name: 'of-one-before', annotations, labels: { [label]: 'another' } } });
+    await world.run();
+    expect(world.status).toMatchObject({ jobs: 1 });
+  });
+
   it('are those with its name, where a label holds that, and then nothing is left to do', async () => {
     const label = 'example.com/task';
     const counting = defineController({

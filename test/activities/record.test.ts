@@ -71,8 +71,44 @@ describe('next.record', () => {
     const decide: typeof lease.decide = (_, next) =>
       next.record({ address: '10.0.0.1' }, next.converged('it is chosen'));
     const of = world({ ...lease, decide });
-    expect(await of.run()).toEqual(['updateStatus', 'updateStatus']);
+    expect(await of.run()).toEqual(['updateStatus']);
     expect(of.condition('Ready')).toMatchObject({ status: 'True', message: 'it is chosen' });
+  });
+
+  it('has an Event of that write, and no other', async () => {
+    const event = { reason: 'Chosen', action: 'Choose', message: 'it is 10.0.0.1' };
+    const decide: typeof lease.decide = (_, next) =>
+      next.record({ address: '10.0.0.1' }, next.converged('it is chosen'), { event });
+    const of = world({ ...lease, decide });
+    const written = await of.step('updateStatus');
+    expect(written.events).toEqual([
+      {
+        type: 'Normal',
+        reason: 'Chosen',
+        action: 'Choose',
+        note: 'it is 10.0.0.1',
+        occasion: expect.any(String),
+      },
+    ]);
+    expect((await of.step('observe')).events).toEqual([]);
+  });
+
+  it('gives Ready a reason of its own, unless something is wrong', async () => {
+    const of = (decide: NonNullable<typeof lease.decide>) => world({ ...lease, decide });
+    const address = '10.0.0.1';
+    const taken = of((_, next) => next.reason('Taken', next.record({ address }, next.converged('it is'))));
+    expect(await taken.run()).toEqual(['updateStatus']);
+    expect(taken.condition('Ready')).toMatchObject({ status: 'True', reason: 'Taken', message: 'it is' });
+    const cause = { reason: 'Broken', message: 'it is broken', advice: [] };
+    const wait = { recheckAfter: '1m', cause, action: 'Take' };
+    const broken = of((_, next) => next.record({ address }, next.reason('Taking', next.wait('it', wait))));
+    const { events } = await broken.step('updateStatus');
+    expect(broken.condition('Ready')).toMatchObject({ status: 'False', reason: 'Broken' });
+    expect(events).toMatchObject([{ type: 'Warning', reason: 'Broken', action: 'Take' }]);
+    const ready = of((_, next) => next.reason('Taken', next.stalled(cause), { isReady: true }));
+    await ready.run();
+    expect(ready.condition('Ready')).toMatchObject({ status: 'True', reason: 'Broken' });
+    expect(ready.condition('Stalled')).toMatchObject({ status: 'True', reason: 'Broken' });
   });
 
   it('says what comes next in the same write, and is what the declared objects follow from', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { allow, defineController, defineKind, PODS, type Cause } from 'durable-operator';
+import { allow, defineController, defineKind, PODS, StepError, type Cause } from 'durable-operator';
 import { AuthorWorld } from '../support/author-world.ts';
 
 /** Of a team, which reads what its platform engineers say. */
@@ -98,4 +98,13 @@ describe('a refusal in the words of the controller', () => {
     const { world } = await refusedBy('other');
     expect(world.condition('Ready')).toMatchObject({ status: 'False', reason: 'Refused' });
   });
+});
+
+it('has the reason that a StepError gives', async () => {
+  const failure = new StepError('refused', 'the name is taken', { reason: 'NameTaken', advice: ['wait'] });
+  const run = () => Promise.reject(failure);
+  const failing = { ...task, steps: { start: { summary: 'create the Pod', run } } };
+  const world = new AuthorWorld(failing, { types: [PODS], spec: {} });
+  await world.run();
+  expect(world.condition('Ready')).toMatchObject({ reason: 'NameTaken', message: 'the name is taken; wait' });
 });

@@ -194,6 +194,7 @@ function watchedView(definition: AnyDefinition, object: KubernetesObject): Defin
     ...rest,
     // Those of others may be many.
     finalizers: seen.finalizers.filter((each) => isOurs(definition, each)),
+    ...(!seen.finalizers.every((each) => isOurs(definition, each)) && { hasOtherFinalizers: true as const }),
     ...(isDecided && status !== undefined && { status }),
     ...((isDecided || isViewed(definition) || definition.interruptOn) && resource && { resource }),
   };

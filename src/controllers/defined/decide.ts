@@ -1,5 +1,5 @@
 import { keepsNote, writesStatus } from '../../api/controller.ts';
-import type { Decision } from '../../api/next.ts';
+import type { DecidedEvent, Decision } from '../../api/next.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import {
@@ -302,8 +302,8 @@ class Deciding {
   }
 
   #asked(): ReturnType<typeof askDecide> {
-    const { definition, reads } = this.#at;
-    return askDecide(definition, contextOf(this.#at), { next: nextOf(definition), values: reads.lookups });
+    const { definition, seen } = this.#at;
+    return askDecide(definition, contextOf(this.#at), { next: nextOf(definition), values: seen.lookups });
   }
 
   /** As on the watch: the operator would start no run while its last verdict stands. */
@@ -339,8 +339,10 @@ class Deciding {
       }
       case 'record':
         return this.#record(outcome);
+      case 'reason':
+        return this.#taking(outcome).#take(outcome.then);
       case 'removeFinalizer':
-        return this.#release(outcome.because);
+        return this.#release(outcome);
       case 'converged':
         return this.#awaitUnknown() ?? this.#keptRest(restFor(outcome));
       case 'wait':
@@ -358,11 +360,24 @@ class Deciding {
   /** What can be said in the same write: what the next decision will come to, if nothing changes. */
   #reportedWith(then: Decision): ReportedRest | undefined {
     if (then.is === 'step') return this.#announcedStep(then, this.#at.reads.refused);
-    return then.is === 'wait' || then.is === 'stalled' ? restFor(then) : undefined;
+    if (then.is === 'wait' || then.is === 'stalled') return restFor(then);
+    const isLast = then.is === 'converged' && this.#awaitUnknown() === undefined;
+    return isLast && this.#finalizerStep() === undefined ? restFor(then) : undefined;
+  }
+
+  #taking({ reason, isReady = false }: Decision & { is: 'reason' }): Deciding {
+    return new Deciding({ ...this.#at, told: { reason, isReady } });
   }
 
   /** In one write with what is said before a step. @throws Error where that would be decided again and again */
-  #record({ status: recorded, then }: Decision & { is: 'record' }): DefinedDecision {
+  #record({ status: recorded, then, event }: Decision & { is: 'record' }): DefinedDecision {
+    if (then.is === 'reason')
+      return this.#taking(then).#record({
+        is: 'record',
+        status: recorded,
+        then: then.then,
+        ...(event && { event }),
+      });
     const { name } = this.#at.definition;
     const { resource, view } = this.#at;
     if (!this.#writesStatus)
@@ -383,7 +398,16 @@ class Deciding {
     const reported = this.#reportedWith(then) ?? announced('updateStatus', because);
     const patch = statusPatch(this.#at, reported, recorded);
     if (patch === undefined) throw new Error(`there is nothing to record: ${fields}`);
-    return { do: 'updateStatus', because, status: patch, resourceVersion: view.resourceVersion };
+    const { resourceVersion } = view;
+    return { do: 'updateStatus', because, status: patch, resourceVersion, ...this.#with(event) };
+  }
+
+  /** Each write is an occasion of its own. */
+  #with(event: DecidedEvent | undefined): Pick<LibraryStep, 'event'> {
+    if (event === undefined) return {};
+    const { uid, resourceVersion } = this.#at.view;
+    const { message: note, ...said } = event;
+    return { event: { type: 'Normal', ...said, note, occasion: `${uid} ${resourceVersion}` } };
   }
 
   /** @throws Error where each attempt would decide on other data than the one before, and so none would begin */
@@ -407,7 +431,7 @@ class Deciding {
     return forMs > 0 ? waitFor(IN_PROGRESS, forMs) : undefined;
   }
 
-  #release(because: string): DefinedDecision {
+  #release({ because, event }: Decision & { is: 'removeFinalizer' }): DefinedDecision {
     const { view } = this.#at;
     const { finalizer, name } = this.#at.definition;
     if (finalizer === undefined)
@@ -416,14 +440,14 @@ class Deciding {
     if (unknown !== undefined) return unknown;
     if (!isHeld(this.#at.definition, view.finalizers)) return this.#rest(converged(because));
     const others = view.finalizers.filter((each) => !isOurs(this.#at.definition, each));
-    return this.#withFinalizers('removeFinalizer', others, because);
+    return { ...this.#withFinalizers('removeFinalizer', others, because), ...this.#with(event) };
   }
 
   #withFinalizers(
     step: 'addFinalizer' | 'removeFinalizer',
     finalizers: readonly string[],
     because: string,
-  ): DefinedStep {
+  ): LibraryStep {
     return { do: step, because, finalizers, resourceVersion: this.#at.view.resourceVersion };
   }
 

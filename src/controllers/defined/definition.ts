@@ -184,7 +184,8 @@ export function stepFor(
 /** Read once: a mistake in it is one of this decision. */
 function read(deletes: Deletion): Deletion {
   const objects = deletes.objects();
-  return { ...deletes, objects: () => objects };
+  const helpers = deletes.helpers?.();
+  return { ...deletes, objects: () => objects, ...(helpers && { helpers: () => helpers }) };
 }
 
 function hashOf(data: unknown): string {
@@ -197,7 +198,7 @@ function pace({ first, longest }: NonNullable<AnySteps[string]['retry']>): NonNu
   return { ...(initialInterval && { initialInterval }), ...(maximumInterval && { maximumInterval }) };
 }
 
-type Resting = Exclude<Decision, { is: 'step' } | { is: 'record' } | { is: 'removeFinalizer' }>;
+type Resting = Extract<Decision, { is: 'converged' } | { is: 'wait' } | { is: 'stalled' }>;
 
 /** @param defaultAction of the Event of what is stalled; undefined: there is none unless the author names its action */
 export function restFor(outcome: Resting, defaultAction?: string): Rest {
@@ -207,7 +208,11 @@ export function restFor(outcome: Resting, defaultAction?: string): Rest {
       return converged(because, notReady && { notReady });
     }
     case 'wait':
-      return waitFor(outcome.what, millisecondsOf(outcome.recheckAfter), outcome.cause);
+      return {
+        ...waitFor(outcome.what, millisecondsOf(outcome.recheckAfter), outcome.cause),
+        ...(outcome.cause &&
+          outcome.action !== undefined && { event: warning(outcome.cause, outcome.action) }),
+      };
     case 'stalled': {
       const { cause, recheckAfter, action = defaultAction } = outcome;
       return stalled(cause, {
@@ -242,7 +247,11 @@ export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown
     converged: (because, more = {}) => told({ is: 'converged', because, ...more }),
     wait: (what, more) => told({ is: 'wait', what, ...more }),
     stalled: (cause, more = {}) => told({ is: 'stalled', cause, ...more }),
-    record: (status, then) => ({ is: 'record', status, then }),
-    removeFinalizer: (because) => ({ is: 'removeFinalizer', because }),
+    record: (status, then, more = {}) => ({ is: 'record', status, then, ...more }),
+    reason(reason, then, more = {}) {
+      refuse(`controller ${definition.name}`, [misnamed('reason', reason)]);
+      return { is: 'reason', reason, then, ...more };
+    },
+    removeFinalizer: (because, more = {}) => ({ is: 'removeFinalizer', because, ...more }),
   };
 }

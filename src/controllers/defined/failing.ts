@@ -71,7 +71,12 @@ const OBSERVING: Functions = { observe: 'ObserveFailed' };
 const READING: Functions = { read: 'ObserveFailed' };
 const RUNNING: Functions = { run: 'StepFailed', deletes: 'DecideFailed', writes: 'DecideFailed' };
 const REFERRING: Functions = { names: 'ReferencesFailed', matchLabels: 'ReferencesFailed' };
-const OWNING: Functions = { view: 'ViewFailed', ownerOf: 'ViewFailed', nameFor: 'ViewFailed' };
+const OWNING: Functions = {
+  view: 'ViewFailed',
+  ownerOf: 'ViewFailed',
+  nameFor: 'ViewFailed',
+  labelsFor: 'ViewFailed',
+};
 
 const ASKING: readonly string[] = ['observe', 'read', 'run'];
 
@@ -142,8 +147,9 @@ export function errorOf(controller: string, failing: FailingFunction, error: unk
   if (error instanceof ApiError || error instanceof PassedOn || error instanceof ControllerError)
     return error;
   if (!(error instanceof StepError)) return new ControllerError(controller, failing, error);
-  const { classification, message, retryAfterMs, advice } = error;
+  const { classification, message, retryAfterMs, advice, reason } = error;
   if (classification === 'never') return error;
   if (failing.asks !== true) return new ControllerError(controller, failing, error);
-  return new ApiError(message, { classification, retryAfterMs, advice });
+  const failure = new ApiError(message, { classification, retryAfterMs, advice });
+  return reason === undefined ? failure : failure.as({ reason, message, advice });
 }

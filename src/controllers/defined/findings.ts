@@ -12,6 +12,10 @@ export interface ConditionFindings {
   readonly isOver: boolean;
 }
 
+/** Where nothing is wrong. */
+export const AS_SPECIFIED = 'AsSpecified';
+export const WAITING = 'Waiting';
+
 const NOT_STALLED: Finding = { type: 'Stalled', status: 'False', reason: 'NotStalled', message: '' };
 
 /** A rest; or what the status says while a step goes on. */
@@ -28,14 +32,14 @@ export function findingsOf(rest: ReportedRest): ConditionFindings {
       const { because, notReady } = rest;
       const ready: Finding = notReady
         ? notReadyFor(notReady)
-        : { type: 'Ready', status: 'True', reason: 'AsSpecified', message: because };
+        : { type: 'Ready', status: 'True', reason: AS_SPECIFIED, message: because };
       return { ready, stall: NOT_STALLED, isOver: !('isProgressing' in rest) };
     }
     case 'wait': {
       const message = waitingFor(rest.for);
       const ready: Finding = rest.cause
         ? notReadyFor(rest.cause)
-        : { type: 'Ready', status: 'False', reason: 'Waiting', message };
+        : { type: 'Ready', status: 'False', reason: WAITING, message };
       return { ready, stall: NOT_STALLED, isOver: false };
     }
     case 'stalled':

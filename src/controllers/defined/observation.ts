@@ -28,6 +28,10 @@ export interface SeenResource {
   readonly missing?: readonly ResourceType[];
   /** What it refers to. Undefined: its controller has no references, or nobody knows. */
   readonly referred?: ReferredState | undefined;
+  /** Reads that decisions have asked for. Absent: none. */
+  readonly lookups?: LookupValues;
+  /** The resource itself was just read or written, and `owned` is as the watch shows it. */
+  readonly isOwnedShown?: true;
   /** Absent: nothing was read for this decision. */
   readonly live?: LiveReads;
 }
@@ -36,8 +40,6 @@ export interface SeenResource {
 export interface LiveReads {
   /** Absent where nothing is decided from it: the resource is invalid, or not ours any more. */
   readonly observed?: unknown;
-  /** Reads that decisions have asked for. Absent: none. */
-  readonly lookups?: LookupValues;
   /** Declared objects were written since `observe` was asked. */
   readonly isOutdated?: true;
   /** What it declares, and what there is of it. Absent: nothing is declared, or can be. */

@@ -9,7 +9,7 @@ import { canonicalText, fieldsOf, isFields, type Fields } from '../fields.ts';
 import { isHeld, UNBOUND, type AnyDefinition } from './definition.ts';
 import { currentOf, judged } from './children/current.ts';
 import { doneFinding, withDone } from './children/done.ts';
-import { findingsOf, type ReportedRest } from './findings.ts';
+import { AS_SPECIFIED, findingsOf, WAITING, type ReportedRest } from './findings.ts';
 import { inputsDigest, inputsFinding } from './inputs.ts';
 import { lookedUp } from './lookups.ts';
 import { noteOf } from './note.ts';
@@ -33,13 +33,15 @@ export interface Situation {
   readonly unknown: readonly UnknownAttempt[];
   /** The attempt that asks. Absent: it is of no such step, or nobody does. */
   readonly asking?: Circumstances['asking'];
+  /** The author's reason of the condition `Ready`. */
+  readonly told?: { readonly reason: string; readonly isReady: boolean };
 }
 
 /** As the author's functions are given it. */
 export function contextOf(at: Situation): DecisionContext<LiveResource, unknown, unknown> {
   const { resource, reads, seen, nowMs, unknown, view } = at;
   const { observed } = reads;
-  const lookups = lookedUp(at.definition, reads.lookups);
+  const lookups = lookedUp(at.definition, seen.lookups);
   const references = seen.referred?.objects ?? [];
   const unknownForMs = unknownFor(at);
   const children = reads.declared && 'there' in reads.declared ? reads.declared : undefined;
@@ -92,7 +94,8 @@ function isAnyJobDone({ reads: { declared }, view }: Situation): boolean {
 
 function found(at: Situation, reported: ReportedRest): readonly Finding[] {
   const { definition, seen, reads } = at;
-  const { ready, stall, isOver } = findingsOf(reported);
+  const { stall, isOver, ...its } = findingsOf(reported);
+  const ready = toldOf(at, its.ready);
   const digest = reads.unobserved === undefined ? inputsDigest(definition, seen) : undefined;
   const { declared } = reads;
   const done =
@@ -103,6 +106,13 @@ function found(at: Situation, reported: ReportedRest): readonly Finding[] {
     ...externalFindings(at, reported),
     ...(done === undefined ? [] : [done]),
   ];
+}
+
+/** What is wrong has a reason of its own. */
+function toldOf({ told }: Situation, ready: Finding): Finding {
+  if (told === undefined) return ready;
+  const reason = ready.reason === WAITING || ready.reason === AS_SPECIFIED ? told.reason : ready.reason;
+  return { ...ready, reason, ...(told.isReady && { status: 'True' as const }) };
 }
 
 /** Empty: it stays as it is. */

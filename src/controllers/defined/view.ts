@@ -29,6 +29,8 @@ export interface DefinedView {
   readonly generation: number;
   readonly isBeingDeleted: boolean;
   readonly finalizers: readonly string[];
+  /** It has others, which the watcher does not keep. */
+  readonly hasOtherFinalizers?: true;
   /** Undefined: nothing is remembered of it yet. */
   readonly observedGeneration: number | undefined;
   readonly conditions: readonly Condition[];
@@ -134,10 +136,22 @@ export function resourceOf<K extends AnyKind>(kind: K, object: KubernetesObject)
     spec: spec.success ? spec.data : fittingIn(kind, fieldsOf(object['spec'])),
     status: status.success ? status.data : {},
     isBeingDeleted: object.metadata.deletionTimestamp !== undefined,
+    ...conditionsOf(object),
     ...(!spec.success && { invalid: problemsIn(spec.error) }),
   };
   // The schemas of the kind have parsed it.
   return parsed as unknown as ResourceOf<K>;
+}
+
+function conditionsOf(
+  object: KubernetesObject,
+): Pick<ResourceOf<AnyKind>, 'conditions' | 'observedGeneration'> {
+  const status = fieldsOf(object['status']);
+  const observedGeneration = generationIn(status['observedGeneration']);
+  return {
+    ...('conditions' in status && { conditions: conditionsIn(status['conditions']) }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+  };
 }
 
 /** Parsed, as far as it fits: what deletes the resource may still need it. */
