@@ -1,4 +1,3 @@
-import type { WatchedType } from '../src/api/watched.ts';
 import { writesStatus } from '../src/api/controller.ts';
 import { type Action, type Step } from '../src/contract/decision.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
@@ -52,7 +51,7 @@ export function definedReconciler(
   const client = inWordsOf(definition, server);
   const kube = kubeOf(client);
   const observing = new Observing(definition, client);
-  const type = definition.for as WatchedType;
+  const type = definition.for;
   const isReadLess = Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all');
   return {
     controller: definedController(its),

@@ -19,7 +19,7 @@ export class Folded {
 
   constructor(definition: AnyDefinition, before: SeenResource) {
     this.#definition = definition;
-    this.#type = definition.for as WatchedType;
+    this.#type = definition.for;
     this.#seen = before;
   }
 

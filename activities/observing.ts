@@ -29,7 +29,7 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import { isLookup, nodeIn } from '../src/controllers/defined/lookups.ts';
 import { belongingTo, ownedTypes, type OwnedView } from '../src/controllers/defined/owned.ts';
-import type { AnyLookups, LiveResource } from '../src/controllers/defined/definition.ts';
+import type { LiveResource } from '../src/controllers/defined/definition.ts';
 import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
 import { NODES } from '../src/controllers/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
@@ -53,7 +53,7 @@ export class Observing {
   constructor(definition: AnyDefinition, client: KubernetesClient) {
     this.#definition = definition;
     this.#client = client;
-    this.#type = definition.for as WatchedType;
+    this.#type = definition.for;
   }
 
   /**
@@ -159,7 +159,7 @@ export class Observing {
     if (node !== undefined) return facts.kube.get({ type: NODES, name: node });
     if (this.#definition.isRehearsing && this.#definition.observeInPlan !== true)
       throw new OutsideNotAsked(`lookup ${key}`);
-    const lookup = (this.#definition.lookups as AnyLookups | undefined)?.[key];
+    const lookup = this.#definition.lookups?.[key];
     if (lookup === undefined) throw new Error(`there is no lookup ${key}; this is a bug`);
     return lookup.read({ ...facts });
   }

@@ -1,4 +1,3 @@
-import type { WatchedType } from '../src/api/watched.ts';
 import type { Refusal } from '../src/contract/decision.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import { stepName } from '../src/controllers/defined/children/decide.ts';
@@ -35,7 +34,7 @@ export function withRefused(
   const placeOf = (step: string) =>
     declared.wanted.find((each) => [stepName('create', each), stepName('apply', each)].includes(step))
       ?.namespace ?? home;
-  const resource = `${(definition.for as WatchedType).kind.toLowerCase()}/${name} -n ${home}`;
+  const resource = `${definition.for.kind.toLowerCase()}/${name} -n ${home}`;
   const refused = [...(refusal.others ?? []), refusal].flatMap(({ step, because, message }) =>
     step !== undefined && Object.hasOwn(steps, step) && (because === 'refused' || because === 'access-denied')
       ? [

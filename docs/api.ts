@@ -32,8 +32,8 @@ const LAYOUT: TypeDocOptions & Partial<PluginOptions> = {
   readme: 'none',
   logLevel: 'Warn',
   excludeExternals: true,
-  // What Manifest is made of.
-  intentionallyNotExported: ['BuiltIn', 'Written'],
+  // What Manifest and AnyDefinition are made of.
+  intentionallyNotExported: ['AnyLookups', 'AnySteps', 'BuiltIn', 'Untyped', 'Written'],
   disableSources: true,
   hidePageHeader: true,
   hideBreadcrumbs: true,

@@ -159,6 +159,7 @@ async function append(
 
 async function verify(part: string, { url, sha }: DownloadRequest): Promise<void> {
   const hash = createHash(sha.length === 128 ? 'sha512' : 'sha256');
+  // Without an encoding, a chunk is bytes.
   for await (const chunk of createReadStream(part)) hash.update(chunk as Uint8Array);
   if (hash.digest('hex') === sha) return;
   await rm(part);

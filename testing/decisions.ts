@@ -1,7 +1,6 @@
 import type { Current, CurrentObject } from '../src/api/child.ts';
 import type { Decision } from '../src/api/next.ts';
 import type { DecisionContext } from '../src/api/step.ts';
-import type { WatchedType } from '../src/api/watched.ts';
 import type { Advice } from '../src/contract/cause.ts';
 import { namedStep } from '../src/contract/decision.ts';
 import type { ReferencedObject, ResourceType } from '../src/contract/controller.ts';
@@ -149,7 +148,7 @@ function lookupsIn({ lookups = {} }: DecisionInputs): LookupValues {
 
 /** As the API server would have it. */
 export function objectOf({ finalizer, for: type }: AnyDefinition, given: GivenResource): KubernetesObject {
-  const { group, version, kind, namespaced } = type as WatchedType;
+  const { group, version, kind, namespaced } = type;
   const { spec = {}, status = {}, isBeingDeleted = false, metadata } = given;
   return {
     apiVersion: group === '' ? version : `${group}/${version}`,

@@ -1,6 +1,5 @@
 import * as builtIn from '../src/api/built-in.ts';
 import { isKind } from '../src/api/controller.ts';
-import type { WatchedType } from '../src/api/watched.ts';
 import type { Controller, ResourceType } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { canonicalText, fieldsOf, textOf } from '../src/controllers/fields.ts';
@@ -143,7 +142,7 @@ export class Stage {
 
   /** As the API server stores it. */
   #withDefaults<O extends Created>(object: O): O {
-    const type = this.#subject.definition.for as WatchedType;
+    const type = this.#subject.definition.for;
     const spec = isKind(type) ? type.spec.safeParse(object['spec'] ?? {}) : undefined;
     return spec?.success === true ? { ...object, spec: spec.data } : object;
   }

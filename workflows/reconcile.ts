@@ -378,6 +378,7 @@ async function endOf(step: Promise<StepReport>): Promise<Exclude<End, Interrupte
       return { because: cause.message, retryAfterMs, did, unknown };
     }
     const isFinal = cause instanceof ApplicationFailure && cause.nonRetryable === true;
+    // Likewise.
     const [, unknown = []] = (isFinal ? (cause.details ?? []) : []) as unknown as FailureDetails;
     const lost = cause instanceof TimeoutFailure ? { lost: begunIn(cause.lastHeartbeatDetails) } : {};
     return { failed: cause.message, isFinal, unknown, ...lost };

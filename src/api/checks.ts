@@ -16,7 +16,7 @@ interface Checked {
   readonly for: WatchedType;
   readonly owns?: readonly OwnedType<unknown>[];
   readonly options?: z.ZodObject;
-  readonly steps?: object;
+  readonly steps?: Readonly<Record<string, CheckedStep>>;
   readonly finalizer?: string;
   readonly retired?: readonly ResourceType[];
   readonly retiredFinalizers?: readonly string[];
@@ -97,9 +97,7 @@ export function hidesNote(definition: Remembering): string | false {
 export function keepsNote(definition: Remembering): boolean {
   const { observe, finalizer, retiredFinalizers = [], steps = {} } = definition;
   const isKept = finalizer !== undefined || retiredFinalizers.length > 0;
-  const isAnyExternal = Object.values<{ readonly external?: boolean }>(
-    steps as Readonly<Record<string, object>>,
-  ).some(({ external }) => external);
+  const isAnyExternal = Object.values(steps).some(({ external }) => external);
   return (
     !writesStatus(definition) && (observe !== undefined || isKept || isAnyExternal || keepsJobs(definition))
   );
@@ -136,7 +134,7 @@ const LIBRARY_ACTIVITIES = [
   'updateState',
 ];
 
-type Timed = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry' | 'forgets'>;
+type CheckedStep = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry' | 'forgets' | 'external'>;
 
 function stepProblems(its: Checked): readonly (string | undefined)[] {
   const { steps = {}, retired = [], lookups = {} } = its;
@@ -150,22 +148,20 @@ function stepProblems(its: Checked): readonly (string | undefined)[] {
   return [
     // Not a member, but the prototype, where it is written out.
     ...(isPlain(steps) ? [] : [misnamed('step', '__proto__')]),
-    ...Object.entries<Timed>(steps as Readonly<Record<string, Timed>>).flatMap(
-      ([step, { timeout, retry, forgets = [] }]) => [
-        misnamed('step', step),
-        taken.includes(step)
-          ? `the step "${step}" must have another name, since the library uses ${taken.join(', ')} itself`
-          : undefined,
-        ...forgets.map((each) =>
-          known.includes(each)
-            ? undefined
-            : `the step "${step}" forgets "${each}", which is none of its lookups ${known.join(', ')}`,
-        ),
-        mistimed('timeout', `the timeout of step ${step}`, timeout),
-        mistimed('retry', `the first retry of step ${step}`, retry?.first),
-        mistimed('retry', `the longest retry of step ${step}`, retry?.longest),
-      ],
-    ),
+    ...Object.entries(steps).flatMap(([step, { timeout, retry, forgets = [] }]) => [
+      misnamed('step', step),
+      taken.includes(step)
+        ? `the step "${step}" must have another name, since the library uses ${taken.join(', ')} itself`
+        : undefined,
+      ...forgets.map((each) =>
+        known.includes(each)
+          ? undefined
+          : `the step "${step}" forgets "${each}", which is none of its lookups ${known.join(', ')}`,
+      ),
+      mistimed('timeout', `the timeout of step ${step}`, timeout),
+      mistimed('retry', `the first retry of step ${step}`, retry?.first),
+      mistimed('retry', `the longest retry of step ${step}`, retry?.longest),
+    ]),
   ];
 }
 

@@ -122,6 +122,7 @@ export function defineKind<Spec extends z.ZodObject, Status extends z.ZodObject 
 ): Kind<Spec, Status> {
   const { group, version, kind, namespaced = true, shortNames, spec } = definition;
   const plural = definition.plural ?? `${kind.toLowerCase()}s`;
+  // Without a status, `Status` is its default: any object.
   const status = definition.status ?? (z.object({}) as unknown as Status);
   checkKind({ ...definition, plural, status });
   const type = { group, version, plural, kind, namespaced, ...(shortNames && { shortNames }) };

@@ -35,7 +35,7 @@ export function controllerSections(
 
 /** The values that the operator has of them. */
 export function optionsOfController(options: object, controller: string): unknown {
-  return (options as Readonly<Record<string, unknown>>)[groupOf(controller)] ?? {};
+  return Reflect.get(options, groupOf(controller)) ?? {};
 }
 
 function optionFor(property: string, field: z.ZodType, refuse: (problem: string) => void) {

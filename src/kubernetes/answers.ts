@@ -15,6 +15,7 @@ export async function readAnswer(
   const retryAfter = [headers['retry-after']].flat()[0];
   const chunks: Buffer[] = [];
   let bytes = 0;
+  // undici gives bytes, since nobody has set an encoding.
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     // To leave the loop closes the connection.

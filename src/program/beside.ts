@@ -59,7 +59,7 @@ function isOfKind(definition: AnyDefinition): boolean {
 }
 
 function typeOf({ for: type }: AnyDefinition): WatchedType {
-  return type as WatchedType;
+  return type;
 }
 
 function namesOf(definitions: readonly AnyDefinition[]): string {

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { definedReconciler } from '../../activities/defined.ts';
 import { isKind, keepsNote } from '../api/controller.ts';
-import type { WatchedType } from '../api/watched.ts';
 import { besideEachOther } from './beside.ts';
 import { optionsOfController } from '../config/controller-options.ts';
 import { bound, OutsideNotAsked, type ClientsUser } from '../controllers/defined/bound.ts';
@@ -40,7 +39,7 @@ type ClientsFor = (options: unknown, user: ClientsUser) => unknown;
 function programController(definition: AnyDefinition, clients: ClientsFor): ProgramController {
   const { name } = definition;
   if (keepsNote(definition)) noteKeyOf(definition);
-  const type = definition.for as WatchedType;
+  const type = definition.for;
   const boundTo = (all: ControllerOptions) => {
     const options = optionsOfController(all, name);
     const { namespaces = [] } = all.reconciliation;

@@ -21,7 +21,7 @@ const DECIDING = ['decide', 'status', 'interruptOn', 'children'];
 /** The same controller, whose functions are given its options, and those that read or write its clients. */
 export function bound(definition: AnyDefinition, { options, clients }: BoundInputs): AnyDefinition {
   if (definition.options === undefined && definition.clients === undefined) return definition;
-  const lookups = definition.lookups as AnyLookups | undefined;
+  const lookups = definition.lookups;
   const withOptions = (facts: object) => ({ ...facts, options });
   // In place: what else there is, is made only when it is asked for.
   const withClients = (user: ClientsUser) => (facts: object) =>
@@ -34,6 +34,7 @@ export function bound(definition: AnyDefinition, { options, clients }: BoundInpu
     name,
     calling(lookup, ['read'], withClients('observe')),
   ]);
+  // `calling` keeps the members that it is given.
   return {
     ...definition,
     ...(definition.options !== undefined && { optionValues: options }),

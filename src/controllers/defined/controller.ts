@@ -82,7 +82,7 @@ export function definedController(its: AnyDefinition): DefinedController {
       ...(isRemembering && LIBRARY_STEPS),
     },
     primary: {
-      ...watchOf(definition.for as WatchedType),
+      ...watchOf(definition.for),
       view: (object) => watchedView(definition, object),
     },
     children: [...watchedChildren(definition), ...watchedOwned(definition)],
@@ -144,7 +144,7 @@ export function definedController(its: AnyDefinition): DefinedController {
 
 /** As far as that can be told without a resource: who only declares objects has a finalizer for those elsewhere. */
 function isElsewhere({ finalizer, owns = [], for: type, ...definition }: AnyDefinition): boolean {
-  if (!(type as WatchedType).namespaced) return false;
+  if (!type.namespaced) return false;
   const isDeclaring = definition.children !== undefined && finalizer !== undefined;
   const isOnly = definition.decide === undefined && definition.observe === undefined;
   return (isDeclaring && isOnly) || (owns as readonly OwnedType<unknown>[]).some(isNamedElsewhere);
@@ -175,7 +175,7 @@ function isDecidedFrom(definition: AnyDefinition, view: DefinedView): boolean {
 }
 
 function ownPermissions(definition: AnyDefinition): readonly PolicyRule[] {
-  const type = definition.for as WatchedType;
+  const type = definition.for;
   const { finalizer, retiredFinalizers = [] } = definition;
   const isPatched = finalizer !== undefined || retiredFinalizers.length > 0 || keepsNote(definition);
   return [
@@ -229,9 +229,7 @@ function viewNews(definition: AnyDefinition, { view, owned }: SeenResource): rea
   if (resource === undefined) return [];
   const news = definition.interruptOn?.({ ...UNBOUND, resource, owned: viewsOf(owned) });
   if (news !== undefined) return news;
-  return isKind(definition.for as WatchedType)
-    ? []
-    : [`view ${digestOfTexts([canonicalText(resource.view ?? null)])}`];
+  return isKind(definition.for) ? [] : [`view ${digestOfTexts([canonicalText(resource.view ?? null)])}`];
 }
 
 /** A stalled run goes on once an object of its resource changes, which the run does not do meanwhile. */

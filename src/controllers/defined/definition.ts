@@ -5,7 +5,7 @@ import {
   type ControllerDefinition,
   type ResourceOf,
 } from '../../api/controller.ts';
-import type { ViewedObject } from '../../api/watched.ts';
+import type { ViewedObject, WatchedType } from '../../api/watched.ts';
 import { misnamed, refuse } from '../../api/limits.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
@@ -26,9 +26,14 @@ import { ATTEMPT_MAX_MS } from '../../contract/run.ts';
 import { displayName, type ResourceRef } from '../../contract/resource.ts';
 import { canonicalText } from '../fields.ts';
 
-/** Any controller that an author has defined. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what its own types say, each call checks
-export type AnyDefinition = ControllerDefinition<any, any, any, any, any> & {
+type Untyped = ControllerDefinition<any, any, any, any, any>;
+
+/** Any controller that an author has defined. */
+export type AnyDefinition = Omit<Untyped, 'for' | 'lookups' | 'steps'> & {
+  readonly for: WatchedType;
+  readonly lookups?: AnyLookups;
+  readonly steps?: AnySteps;
   /** Of the program that it is a part of. */
   readonly operator?: string;
   /** Another controller of the program writes the conditions of the kind. */
@@ -68,7 +73,7 @@ export interface AuthorsStep extends Step {
 }
 
 export function stepsOf({ steps }: AnyDefinition): AnySteps {
-  return (steps ?? {}) as AnySteps;
+  return steps ?? {};
 }
 
 /** What Temporal calls it and its runs. */

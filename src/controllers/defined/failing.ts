@@ -2,7 +2,7 @@ import { StepError } from '../../api/step-error.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Advice, Cause } from '../../contract/cause.ts';
 import { truncate } from '../../contract/text.ts';
-import type { AnyDefinition, AnyLookups, AnySteps } from './definition.ts';
+import type { AnyDefinition } from './definition.ts';
 
 /*
  * What the functions of a controller throw: a StepError means what it says, and so does an error of the API server. Any other one is
@@ -83,7 +83,7 @@ const ASKING: readonly string[] = ['observe', 'read', 'run'];
 /** The same controller, whose functions throw nothing but errors that say what they mean. */
 export function saying(definition: AnyDefinition): AnyDefinition {
   const { name, owns, references, steps } = definition;
-  const lookups = definition.lookups as AnyLookups | undefined;
+  const lookups = definition.lookups;
   const of = (its: object, functions: Functions, whose = '') => failing(its, functions, { name, whose });
   const inEach = <T extends { readonly kind: string }>(types: readonly T[], functions: Functions) =>
     types.map((type) => ({ ...type, ...of(type, functions, ` of ${type.kind}`) }));
@@ -100,7 +100,7 @@ export function saying(definition: AnyDefinition): AnyDefinition {
     ...(lookups && { lookups: inNamed(lookups, READING, 'lookup') }),
     ...(owns && { owns: inEach(owns, OWNING) }),
     ...(references && { references: inEach(references, REFERRING) }),
-    ...(steps && { steps: inNamed(steps as AnySteps, RUNNING, 'step') }),
+    ...(steps && { steps: inNamed(steps, RUNNING, 'step') }),
   };
 }
 

@@ -22,7 +22,7 @@ export function ownedTypes({ owns = [] }: AnyDefinition): readonly OwnedType<unk
 }
 
 export function watchedOwned(definition: AnyDefinition): readonly WatchedChild<OwnedView>[] {
-  const type = definition.for as WatchedType;
+  const type = definition.for;
   return ownedTypes(definition).map((owned) => ({
     ...watchOf(owned),
     ...(owned.optional && { isOptional: true as const }),

@@ -8,7 +8,6 @@ import {
   type ResourceOf,
 } from '../../api/controller.ts';
 import type { ParsedType } from '../../api/parsed-type.ts';
-import type { WatchedType } from '../../api/watched.ts';
 import type { Condition, Control } from '../../contract/control.ts';
 import type { References } from '../../contract/controller.ts';
 import type { KubernetesObject } from '../../contract/object.ts';
@@ -68,12 +67,12 @@ export function isOfInterest(definition: AnyDefinition, resource: LiveResource):
 
 /** Whether the functions of its author get no more of it than a view. */
 export function isViewed(definition: AnyDefinition): boolean {
-  return definition.view !== undefined || !isKind(definition.for as WatchedType);
+  return definition.view !== undefined || !isKind(definition.for);
 }
 
 /** As decisions and steps have it. */
 export function liveResourceOf(definition: AnyDefinition, object: KubernetesObject): LiveResource {
-  const type = definition.for as WatchedType;
+  const type = definition.for;
   const whole = isKind(type) ? resourceOf(type, object) : isParsed(type) ? parsedOf(type, object) : object;
   if (isKind(type) && definition.view === undefined) return whole as LiveResource;
   const { uid, name, resourceVersion, namespace, deletionTimestamp } = object.metadata;
@@ -92,7 +91,7 @@ type Remembered = Pick<
 >;
 
 function rememberedOf(definition: AnyDefinition, object: KubernetesObject): Remembered {
-  const generation = isKind(definition.for as WatchedType) ? (object.metadata.generation ?? 0) : 0;
+  const generation = isKind(definition.for) ? (object.metadata.generation ?? 0) : 0;
   if (writesStatus(definition)) {
     const status = fieldsOf(object['status']);
     return {

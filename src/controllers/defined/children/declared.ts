@@ -1,7 +1,6 @@
 import type { ChildManifest, Children, Current, WrappedChild } from '../../../api/child.ts';
 import { declaredOf } from '../../../api/controller.ts';
 import type { Decision } from '../../../api/next.ts';
-import type { WatchedType } from '../../../api/watched.ts';
 import {
   allow,
   typeNameOf,
@@ -59,7 +58,7 @@ export function declaredTypes(definition: AnyDefinition): readonly DeclaredType[
 }
 
 export function ownerOf({ name, for: type }: AnyDefinition, { metadata }: LiveResource): ChildOwner {
-  return { controller: name, type: type as WatchedType, metadata };
+  return { controller: name, type: type, metadata };
 }
 
 /** @throws Error where an object cannot be declared like that: a mistake of the controller */
@@ -177,7 +176,7 @@ function declaredView(definition: AnyDefinition, resource: LiveResource, from: D
 }
 
 export function watchedChildren(definition: AnyDefinition): readonly WatchedChild<ChildView>[] {
-  const whose = { controller: definition.name, type: definition.for as WatchedType };
+  const whose = { controller: definition.name, type: definition.for };
   return declaredTypes(definition).map((type) => ({
     type,
     ...(type.optional && { isOptional: true as const }),
@@ -210,7 +209,7 @@ export function childPermissions(definition: AnyDefinition): readonly PolicyRule
   if (types.length === 0) return [];
   return [
     // To set blockOwnerDeletion, where the plugin OwnerReferencesPermissionEnforcement guards that.
-    allow(definition.for as WatchedType, ['update'], { subresource: 'finalizers' }),
+    allow(definition.for, ['update'], { subresource: 'finalizers' }),
     ...types.map((type) =>
       allow(type, type.retired ? ['list', 'delete'] : ['get', 'list', 'create', 'patch', 'delete']),
     ),
