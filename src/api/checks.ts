@@ -134,7 +134,10 @@ const LIBRARY_ACTIVITIES = [
   'updateState',
 ];
 
-type CheckedStep = Pick<StepDefinition<never, never, never, never>, 'timeout' | 'retry' | 'forgets' | 'external'>;
+type CheckedStep = Pick<
+  StepDefinition<never, never, never, never>,
+  'timeout' | 'retry' | 'forgets' | 'external'
+>;
 
 function stepProblems(its: Checked): readonly (string | undefined)[] {
   const { steps = {}, retired = [], lookups = {} } = its;
