@@ -1,3 +1,9 @@
+/*
+ * Steps, as Temporal calls them. In: the name of a step, its resource and its reason. Out: what was done, and what comes next. Each step
+ * observes or confirms what was seen, decides again (step-run.ts), writes, and turns errors into failures (edge.ts). Neither objects nor
+ * secrets are in what it returns.
+ */
+
 import type { StepInput } from '../src/contract/run.ts';
 import {
   type DecisionEvent,

@@ -1,3 +1,9 @@
+/*
+ * The command `dev`: a control plane with simulated nodes, Temporal, the operator and its samples on this machine. In: options, and the
+ * servers that a person has named. Out: commands to try. It changes no cluster of a person's without asking, and leaves neither
+ * processes nor files.
+ */
+
 import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { aborted } from '../src/aborted.ts';

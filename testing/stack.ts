@@ -1,3 +1,8 @@
+/*
+ * Real servers for tests. In: nothing, or a program. Out: namespaces, resources, operators to kill, outages, and what the API server was
+ * asked for. All of it is on loopback, and ends with the process of the tests.
+ */
+
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { fieldsOf, listOf } from '../src/controllers/fields.ts';
 import type { TestStack } from './stack/test-stack.ts';

@@ -1,3 +1,9 @@
+/*
+ * The loop that every run is, for all controllers. In: the resource, a reason, the first step; later, signals with reasons. Out: what all
+ * steps did. It calls the step that the last result named, waits, and backs off. It never decides, reads or writes: whatever changes its
+ * commands must replay the histories in test/histories.
+ */
+
 import {
   ActivityCancellationType,
   ActivityFailure,

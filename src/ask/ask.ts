@@ -1,3 +1,9 @@
+/*
+ * What people ask: why, get, history, plan, and the commands that change something by an annotation. In: a command line, the cluster and
+ * Temporal, with the rights of the person. Out: text or data, and an exit status. It decides by the controllers' own `decide`, and
+ * changes a resource by its annotations alone.
+ */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TemporalProblem } from '../temporal/temporal-problem.ts';

@@ -1,3 +1,8 @@
+/*
+ * The options. In: flags, variables, a file, and one table of options (options.ts). Out: a validated `Config`, a text such as that of
+ * --help, or one line for each mistake. Nothing else in the program reads argv or the environment, and no secret is published.
+ */
+
 import { z } from 'zod';
 import { ConfigurationError } from '../contract/configuration-error.ts';
 import { VERSION } from '../version.ts';

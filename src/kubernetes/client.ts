@@ -1,3 +1,9 @@
+/*
+ * The API server. In: a method, a path, a body. Out: the parsed answer, the events of a watch, or an ApiError that says what went wrong in
+ * one of the classes of errors.ts. Nothing here retries, caches or knows a controller; steps write through kube.ts, whose deletes and
+ * patches carry what they were decided from.
+ */
+
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';

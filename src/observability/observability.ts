@@ -1,3 +1,8 @@
+/*
+ * What people and Prometheus see of the process: /metrics, /healthz, /readyz. In: what watcher, client and activities tell `Telemetry`, and
+ * the state of the process when it is asked. No label has the name of an object, and a scrape never waits for a server.
+ */
+
 import type { Logger } from '../contract/logger.ts';
 import { SILENT, type Telemetry } from '../contract/telemetry.ts';
 import { startHealthServer, type Health } from './health.ts';

@@ -1,3 +1,8 @@
+/*
+ * A program: the controllers of an operator under one name. In: what an author passes to `operator`. Out: what the commands need of it:
+ * run, dev, generate, new and those of `kubectl durable`. Nothing here talks to a server by itself.
+ */
+
 import type { z } from 'zod';
 import type { Reconciler } from '../../activities/reconciler.ts';
 import { ConfigurationError } from '../contract/configuration-error.ts';

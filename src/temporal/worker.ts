@@ -1,3 +1,9 @@
+/*
+ * Temporal, as a server and as an SDK. In: the connection, the activities, the bundle of workflows. Out: a worker that runs them; around it,
+ * the client that starts, signals and lists runs, the reader of histories, encryption, and worker versions. Nothing here knows what a
+ * step does.
+ */
+
 import {
   makeTelemetryFilterString,
   Runtime,

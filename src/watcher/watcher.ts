@@ -1,3 +1,9 @@
+/*
+ * From changes to runs. In: lists and watches of all that the controllers look at, and the runs that are open in Temporal. Out: starts and
+ * signals of runs, each with a reason. It keeps views, not objects, asks the controllers' pure `decide`, and writes nothing to the
+ * cluster but the Lease of its election.
+ */
+
 import { isNamespaceType, type Controller } from '../contract/controller.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { ResourceRef } from '../contract/resource.ts';

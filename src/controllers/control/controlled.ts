@@ -1,3 +1,9 @@
+/*
+ * What people may do to any controller: pause, ask for a reconcile, poll, approve. In: a controller, and the annotations of a resource
+ * and of its Namespace. Out: the same controller, whose `decide` may answer `held`. Nothing here reads or writes; a pause never holds
+ * a finalizer.
+ */
+
 import { type Circumstances, type Control } from '../../contract/control.ts';
 import type { Controller } from '../../contract/controller.ts';
 import {

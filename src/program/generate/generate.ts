@@ -1,3 +1,8 @@
+/*
+ * Manifests from the code. In: the controllers of a program, package.json, and the files that are there. Out: definitions, roles, chart,
+ * image and alerts, in `deploy` of the project. It never grants a new right, and never breaks a stored resource, unasked.
+ */
+
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { z } from 'zod';

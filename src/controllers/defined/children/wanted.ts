@@ -1,3 +1,9 @@
+/*
+ * Declared objects. In: the manifests that an author's `children` returns, and the views of the objects that there are. Out: which object
+ * to create, apply or delete next, and why one is not ready. Nothing here reads or writes, and an object of somebody else is never
+ * changed.
+ */
+
 import type { ChildManifest, ChildOptions, WrappedChild } from '../../../api/child.ts';
 import { apiVersionOf, typeNameOf, type ResourceType } from '../../../contract/controller.ts';
 import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../../contract/object.ts';
