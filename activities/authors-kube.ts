@@ -9,6 +9,7 @@ import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 
+/** A step may be repeated while it is still in progress: then it shall not go on for long. */
 export const REQUEST_TIMEOUT_MS = 5_000;
 
 /** A write that an author asks for. An eviction is a delete. */

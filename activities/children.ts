@@ -1,3 +1,4 @@
+import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { addedUp, type Action, type DecisionEvent } from '../src/contract/decision.ts';
 import { isUnready, POD_TROUBLES, podTrouble } from '../src/api/pod-trouble.ts';
 import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
@@ -72,7 +73,6 @@ interface Written {
   readonly changed?: string | undefined;
 }
 
-const REQUEST_TIMEOUT_MS = 5_000;
 /** A step begins no more writes after that; the next one goes on. */
 const TIME_MS = 2_000;
 /** A step of so few writes is tried as a local activity first, which has a second for all it does. */

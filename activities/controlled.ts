@@ -9,13 +9,11 @@ import {
 import { isControlStep, type ControlStep } from '../src/controllers/control/report.ts';
 import { fieldsOf, type Fields } from '../src/controllers/fields.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
+import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { changeOf } from './overridden.ts';
 import type { Performed, Reconciler, AttemptContext } from './reconciler.ts';
-
-/** A step may be repeated while it is still in progress: then it shall not go on for long. */
-const REQUEST_TIMEOUT_MS = 5_000;
 
 export interface ControlledDependencies {
   readonly client: KubernetesClient;

@@ -12,8 +12,11 @@ import type { Targets } from './targets.ts';
 
 /** By default, Node uses much of the machine's memory before it collects garbage. The image sets the same. */
 export const MEMORY_FLAGS: readonly string[] = ['--max-old-space-size=256', '--max-semi-space-size=2'];
-/** glibc keeps what the threads of Temporal's library have freed. */
-export const MEMORY_VARIABLES = { MALLOC_ARENA_MAX: '2' } as const;
+/**
+ * glibc keeps what has been freed: in an arena for each thread of Temporal's library, and, since it raises its thresholds with each
+ * large block, below what is still in use. Source: mallopt(3), M_TRIM_THRESHOLD: a value of one's own, here the default, stays.
+ */
+export const MEMORY_VARIABLES = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' } as const;
 
 /** How an operator is started, as a process of its own. */
 export interface OperatorLaunch {

@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { makeWorkflowBundle, type FailureText } from '../../src/temporal/bundle.ts';
+import { runInNewContext } from 'node:vm';
+import { lean, makeWorkflowBundle, type FailureText } from '../../src/temporal/bundle.ts';
 
 jest.setTimeout(60_000);
 
@@ -17,5 +18,15 @@ describe('the workflow bundle', () => {
       (await makeWorkflowBundle(failures)).code.includes('encodeCommonAttributes: true');
     expect(await encodes('readable')).toBe(false);
     expect(await encodes('in-payload')).toBe(true);
+  });
+
+  it('of the build means the same, has a byte for each character, and no sources in its map', () => {
+    const before = { version: 3, mappings: 'AAAA', sourcesContent: ['…'] };
+    const map = (json: object) =>
+      `//# sourceMappingURL=data:application/json;charset=utf-8;base64,${Buffer.from(JSON.stringify(json)).toString('base64')}`;
+    const [code = '', rest] = lean(`'a…😀é'\n${map(before)}`).split(/(?=\/\/#)/);
+    expect(runInNewContext(code)).toBe('a…😀é');
+    expect(code).toMatch(/^[\0-\xff]*$/);
+    expect(rest).toBe(map({ version: 3, mappings: 'AAAA' }));
   });
 });
