@@ -23,7 +23,7 @@ export interface AuthorWrite {
 
 /** One that the server has accepted. */
 export interface AcceptedWrite extends AuthorWrite {
-  /** The object, or its scale. Absent: it was deleted. */
+  /** The object, or its scale. Absent: it was deleted, and may be gone. */
   readonly answer?: KubernetesObject;
   /** What something changed in it on its way. */
   readonly changed?: string | undefined;
@@ -122,8 +122,8 @@ export function authorsKube(access: Access): Kube {
     async delete(at, conditions) {
       const write = { verb: 'delete', at, uid: conditions.uid } as const;
       allow?.(write);
-      await kube.delete(at, conditions, how);
-      onWritten?.(write);
+      const answer = await kube.delete(at, conditions, how);
+      onWritten?.({ ...write, ...(answer && { answer }) });
     },
   };
 }

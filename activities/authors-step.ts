@@ -21,6 +21,8 @@ import { inBatches, SLOWLY } from './batches.ts';
 import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
 import { PartlyDone, type Performed, type AttemptContext } from './reconciler.ts';
 
+const LOCAL_EACH_MS = 500;
+
 /** What an author's step is given, and what is known after it. */
 interface Doing<O> {
   readonly definition: AnyDefinition;
@@ -34,11 +36,13 @@ interface Doing<O> {
   };
   readonly context: Pick<
     AttemptContext,
-    'ref' | 'now' | 'superseded' | 'progress' | 'idempotencyKey' | 'log' | 'begins'
+    'ref' | 'now' | 'superseded' | 'notDone' | 'progress' | 'idempotencyKey' | 'log' | 'begins'
   >;
   readonly kubeFor: (hooks: WriteHooks & { readonly signal?: AbortSignal }) => Kube;
   /** Asked before each batch of writes: which items of `owned` have gone since. Default: none has. */
   readonly goneNow?: () => ReadonlySet<unknown>;
+  /** Whether something has taken an object, on its way to the server, from the resource: more of them would be in vain. Default: nothing has. */
+  readonly isInVain?: () => boolean;
   /** Asked once all is done. Undefined: it has to be observed. */
   readonly after: () => O | undefined;
 }
@@ -48,14 +52,15 @@ type Done<O> = Performed<O> & { readonly status?: object };
 
 /** Has the author's code do a step. @throws ApiError */
 export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
-  const { definition, step, facts, context, kubeFor, goneNow, after } = doing;
+  const { definition, step, facts, context, kubeFor, goneNow, isInVain, after } = doing;
   const its = stepsOf(definition)[step.do] ?? unknownStep(definition, step);
   const soFar: Action[] = [];
   const ofEach: Action[] = [];
   let last: Pick<AcceptedWrite, 'answer' | 'changed'> = {};
   // The time of an attempt runs from its beginning, for whatever it calls.
   const signal = isExternal(definition, step.do) ? soon(context.superseded, its) : undefined;
-  const goesOnUntil = performance.now() + runMaxMs(its) / 2;
+  // Within the workflow task, it has a second for all that it does.
+  const goesOnUntil = performance.now() + (context.notDone === undefined ? LOCAL_EACH_MS : runMaxMs(its) / 2);
   const running = {
     ...UNBOUND,
     ...facts,
@@ -89,7 +94,8 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
         ofEach.push(countedIn(sentence));
         context.progress?.([...soFar, ...ofEach]);
       };
-      const isTimeUp = () => context.superseded.aborted || performance.now() > goesOnUntil;
+      const isTimeUp = () =>
+        context.superseded.aborted || performance.now() > goesOnUntil || isInVain?.() === true;
       const { failure } = await inBatches(items, actOn, { firstSize: SLOWLY, isTimeUp, prepare });
       if (failure !== undefined) throw failure.error;
       return sentenceOf(ofEach);
@@ -97,7 +103,10 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
   };
   const didAsSaid = (message: string) => {
     if (message === '') return [];
-    return message === sentenceOf(ofEach) ? addedUp(ofEach) : [actionOf(message)];
+    // What an Event says besides, the reason of the step has in the history.
+    return ofEach.length > 0 && message.startsWith(sentenceOf(ofEach))
+      ? addedUp(ofEach)
+      : [actionOf(message)];
   };
   const call = {
     of: { controller: definition.name, uid: context.ref.uid },
@@ -163,9 +172,9 @@ function unknownStep({ name }: AnyDefinition, step: AuthorsStep): never {
   throw new Error(`controller ${name} has no step ${step.do}`);
 }
 
-/** `created Pod web-1` */
+/** `created Pod web-1`, `deleted failed Pod web-2` */
 function countedIn(sentence: string): Action {
-  const [, did, what, name] = /^(\S+) ([A-Z]\S*) (\S+)$/.exec(sentence) ?? [];
+  const [, did, what, name] = /^(\S+) ((?:[a-z]+ )*[A-Z]\S*) (\S+)$/.exec(sentence) ?? [];
   if (did === undefined || what === undefined || name === undefined) return actionOf(sentence);
   return { did, what, count: 1, names: [name] };
 }

@@ -67,7 +67,7 @@ export function definedReconciler(
     perform: async (step, observation, context) =>
       withLookups(await perform(step, observation, context), { step, observation, context }),
     withRefusal(observation, refusal, name) {
-      if (refusal.because === 'overridden') return withOverride(observation, refusal);
+      if (refusal.because === 'overridden') return withOverride(observation, refusal, definition);
       // Who only looks has waited since: what was refused is tried again.
       return name === 'observe' ? observation : withRefused(observation, refusal, definition);
     },
@@ -119,7 +119,9 @@ export function definedReconciler(
     if (reads === 'resource') {
       if (isOwnedShown) return shown.live === undefined ? { ...shown, live: {} } : shown;
       const view = await observing.readView(context.ref);
-      return view === undefined ? 'gone' : { ...shown, view, live: {}, isOwnedShown: true };
+      if (view === undefined) return 'gone';
+      if (view.resourceVersion === seen.resourceVersion)
+        return { ...shown, view, live: {}, isOwnedShown: true };
     }
     // A finalizer is removed only from the resource that was decided from.
     const isKnown = isOwnedShown === true || step.do === 'removeFinalizer';
@@ -246,6 +248,7 @@ export function definedReconciler(
       const { status, ...performed } = await doStep<DefinedObservation>({
         ...{ definition, step, context, facts },
         goneNow: goneFrom(owned, context),
+        isInVain: () => folded.isAnyLost,
         after: () => (isExternal(definition, step.do) ? undefined : folded.observation),
         kubeFor: ({ allow, onWritten, ...hooks }) =>
           observing.kubeWith({

@@ -1,3 +1,4 @@
+import { matchesLabels, parseLabelSelector } from '../src/api/label-selector.ts';
 import type { WatchedType } from '../src/api/watched.ts';
 import type { ObjectAt } from '../src/contract/kube.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
@@ -16,6 +17,7 @@ export class Folded {
   #seen: SeenResource;
   /** The paths of objects whose state is not known. */
   readonly #unknown = new Set<string>();
+  #isAnyLost = false;
 
   constructor(definition: AnyDefinition, before: SeenResource) {
     this.#definition = definition;
@@ -27,6 +29,11 @@ export class Folded {
   get observation(): SeenResource | undefined {
     const isOfMore = ['observe', 'children', 'references'].some((member) => member in this.#definition);
     return isOfMore || this.#unknown.size > 0 ? undefined : this.#seen;
+  }
+
+  /** Whether a created object does not belong to the resource: something has changed it on its way. */
+  get isAnyLost(): boolean {
+    return this.#isAnyLost;
   }
 
   isResource({ type, namespace, name }: ObjectAt): boolean {
@@ -49,8 +56,11 @@ export class Folded {
     this.#seen = { ...this.#seen, owned: this.#seen.owned.filter((each) => each.uid !== uid) };
     // A scale does not say what the object is.
     const seen = answer && verb !== 'scale' ? this.#with(at, answer) : undefined;
-    if (seen === undefined) this.#unknown.add(path);
-    else {
+    if (seen === undefined) {
+      this.#unknown.add(path);
+      this.#isAnyLost ||=
+        verb === 'create' && ownedTypes(this.#definition).some((each) => isSameType(each, at.type));
+    } else {
       this.#unknown.delete(path);
       this.#seen = seen;
     }
@@ -65,11 +75,19 @@ export class Folded {
     }
     const its = ownedTypes(this.#definition).find((each) => isSameType(each, at.type));
     const place = { name: view.name, ...(this.#type.namespaced && { namespace: view.namespace }) };
-    if (its === undefined || ownerKeyByType(this.#type, its, answer) !== keyOf(place)) return undefined;
+    if (its === undefined || !isSelected(its, answer)) return undefined;
+    if (ownerKeyByType(this.#type, its, answer) !== keyOf(place)) return undefined;
     const seen = ownedView(its, answer);
     const others = owned.filter(({ uid }) => uid !== answer.metadata.uid);
     return { ...this.#seen, owned: [...others, ...(seen === undefined ? [] : [seen])] };
   }
+}
+
+/** Whether the watch shows it. */
+function isSelected({ labelSelector }: WatchedType, { metadata }: KubernetesObject): boolean {
+  return (
+    labelSelector === undefined || matchesLabels(parseLabelSelector(labelSelector), metadata.labels ?? {})
+  );
 }
 
 function isSameType(one: ObjectAt['type'], other: ObjectAt['type']): boolean {

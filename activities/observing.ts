@@ -28,7 +28,7 @@ import {
   type AnyDefinition,
 } from '../src/controllers/defined/definition.ts';
 import { isLookup, nodeIn } from '../src/controllers/defined/lookups.ts';
-import { belongingTo, ownedTypes, type OwnedView } from '../src/controllers/defined/owned.ts';
+import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
 import type { LiveResource } from '../src/controllers/defined/definition.ts';
 import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
 import { NODES } from '../src/controllers/kinds.ts';
@@ -132,7 +132,11 @@ export class Observing {
     const signal = soon(superseded);
     const references = referred?.objects ?? [];
     const unknown = unknownTo(context);
-    const facts = { ...UNBOUND, resource, references, signal, log, unknown, kube: this.kubeWith({ signal }) };
+    const facts = {
+      ...UNBOUND,
+      ...{ resource, owned: viewsOf(observation.owned), references, signal, log, unknown },
+      kube: this.kubeWith({ signal }),
+    };
     try {
       const call = {
         of: { controller: this.#definition.name, uid: ref.uid },
@@ -156,7 +160,12 @@ export class Observing {
 
   #readLookup(key: string, facts: { readonly kube: Kube }): Promise<unknown> {
     const node = nodeIn(key);
-    if (node !== undefined) return facts.kube.get({ type: NODES, name: node });
+    if (node !== undefined)
+      return facts.kube.get({ type: NODES, name: node }).catch((error: unknown) => {
+        // Roles of namespaces cannot allow it.
+        if (!isOf(error, 'refused', 'access-denied')) throw error;
+        return undefined;
+      });
     if (this.#definition.isRehearsing && this.#definition.observeInPlan !== true)
       throw new OutsideNotAsked(`lookup ${key}`);
     const lookup = this.#definition.lookups?.[key];

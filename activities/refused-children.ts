@@ -2,20 +2,27 @@ import type { Refusal } from '../src/contract/decision.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import { stepName } from '../src/controllers/defined/children/decide.ts';
 import { childSummaries } from '../src/controllers/defined/children/declared.ts';
-import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { stepsOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { DefinedObservation } from '../src/controllers/defined/observation.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
 /*
- * What is known of declared objects, with a refusal that another attempt has met.
+ * What is known, with a refusal that another attempt has met.
  */
 
-export function withOverride(observation: DefinedObservation, { message }: Refusal): DefinedObservation {
-  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
+export function withOverride(
+  observation: DefinedObservation,
+  { step = '', message }: Refusal,
+  definition: AnyDefinition,
+): DefinedObservation {
+  if (observation === 'gone') return observation;
+  const overridden = causeOfOverride(message);
+  if (Object.hasOwn(stepsOf(definition), step))
+    return { ...observation, live: { ...observation.live, refused: overridden } };
+  if (observation.live?.declared === undefined) return observation;
   const { declared, ...live } = observation.live;
   if ('outcome' in declared) return observation;
-  const overridden = causeOfOverride(message);
   return { ...observation, live: { ...live, declared: { ...declared, overridden } } };
 }
 

@@ -110,7 +110,7 @@ export function decisions<D extends AnyDefinition>(controller: D): Decisions<Obs
   return {
     of: (given, observed, besides = {}) => {
       const { definition } = checked(controller, besides.options);
-      const asked = { next: nextOf(definition), values: lookupsIn(besides) };
+      const asked = { next: nextOf(definition), values: lookupsIn(besides), asked: new Set<string>() };
       const outcome = askDecide(definition, factsOf(definition, given, { observed, ...besides }), asked);
       if (outcome === undefined) throw new Error(`controller ${definition.name} has no decide`);
       return 'do' in outcome ? { do: outcome.do, because: outcome.because } : decidedAs(outcome);

@@ -11,7 +11,13 @@ import type { Children, ChildrenContext } from './child.ts';
 import type { NextOf, Decision } from './next.ts';
 import type { ParsedType } from './parsed-type.ts';
 import type { ReferencedType } from './reference.ts';
-import type { DecisionContext, MessageSubject, ObserveContext, StepDefinition } from './step.ts';
+import type {
+  DecisionContext,
+  LookupContext,
+  MessageSubject,
+  ObserveContext,
+  StepDefinition,
+} from './step.ts';
 import type { OwnedType, ViewedObject, WatchedType } from './watched.ts';
 
 export { declaredOf, hidesNote, keepsJobs, keepsNote, writesStatus } from './checks.ts';
@@ -57,6 +63,10 @@ export interface Messages<R, Owned> {
   desired(subject: MessageSubject<R, Owned>): string;
   /** What there is of it: `7 available, 0 failed`. */
   current(subject: MessageSubject<R, Owned>): string;
+  /** What is wrong with its objects, the worst first: `Pod web-1 cannot pull the image busybox`. Default: nothing is said. */
+  children?(subject: MessageSubject<R, Owned>): readonly string[];
+  /** How far it is, for a headline: `7 of 10 Pods`. Undefined: nothing can be counted. Default: nothing is said. */
+  progress?(subject: MessageSubject<R, Owned>): string | undefined;
   /** Why the controller does nothing for a resource; undefined: it does. Only the metadata may be known. */
   ignored?(object: KubernetesObject): Ignored | undefined;
   /** Whether a resource is worth a line in a list although it is ignored. Default: yes. */
@@ -154,12 +164,17 @@ export interface ControllerDefinition<
   /**
    * Named reads that only some decisions need: `{ copies: { read: ({ kube }) => kube.list(SECRETS) } }`. `decide` gets what they return as `lookups`. One is read once a decision asks for it, and what
    * it returns is kept for the steps that follow in the run, until one `forgets` it. Reads only, within ten seconds. The watcher reads none: it then starts a
-   * run. So do not ask for one on the way to `next.converged`: that is an error. Named in camelCase, at most 63 characters; `node` is taken. Default: none.
+   * run. So do not ask for one on the way to `next.converged` where the conditions say already what was found: that is an error. Named in camelCase, at most 63 characters; `node` is taken. Default: none.
    */
   readonly lookups?: {
     readonly [Name in keyof Lookups]: {
       read(
-        context: ObserveContext<NoInfer<ResourceFor<F, View>>, NoInfer<Clients>, z.output<NoInfer<Options>>>,
+        context: LookupContext<
+          NoInfer<ResourceFor<F, View>>,
+          NoInfer<Owned>,
+          NoInfer<Clients>,
+          z.output<NoInfer<Options>>
+        >,
       ): Promise<Lookups[Name]>;
     };
   };

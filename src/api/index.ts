@@ -36,10 +36,19 @@ export type {
   WrappedChild,
 } from './child.ts';
 export type { Manifest } from './manifest.ts';
-export type { DecidedEvent, DoStep, NextOf, Decision, StalledOptions, WaitOptions } from './next.ts';
+export type {
+  ConvergedOptions,
+  DecidedEvent,
+  DoStep,
+  NextOf,
+  Decision,
+  StalledOptions,
+  WaitOptions,
+} from './next.ts';
 export type {
   DecisionContext,
   LookedUp,
+  LookupContext,
   MessageSubject,
   ObserveContext,
   StepContext,

@@ -15,7 +15,7 @@ export interface NextOf<Steps, Status = never> {
   /** The steps by their names: `next.do.provision('there is no bucket')`. */
   readonly do: { readonly [Name in keyof Steps]: DoStep<Steps[Name]> };
   /** Everything is as the spec says. With `notReady`: nothing is left to do, and yet something is wrong. */
-  converged(because: string, more?: { readonly notReady?: Cause }): Decision;
+  converged(because: string, more?: ConvergedOptions): Decision;
   /**
    * Something has to happen that takes a while.
    *
@@ -63,6 +63,17 @@ export interface DecidedEvent {
   readonly alsoAbout?: readonly { readonly namespace: string; readonly name: string; readonly uid: string }[];
 }
 
+export interface ConvergedOptions {
+  /** Why it is not Ready, although nothing is left to do. */
+  readonly notReady?: Cause;
+  /**
+   * Only with `notReady`, and without `observe`. It will get ready by itself; if it does not, it is decided again after so long, without a run until then: `60s`.
+   */
+  readonly recheckAfter?: string;
+  /** Only with `notReady`. What was tried, in CamelCase, for an Event about it: `Create`. Default: no Event. */
+  readonly action?: string;
+}
+
 export interface WaitOptions {
   /** After so long it is observed again, if nothing that is watched has changed by then: `30s`, `5m`, at most a day. */
   readonly recheckAfter: string;
@@ -85,7 +96,7 @@ export interface StalledOptions {
 /** What `decide` has answered. Made by {@link NextOf} alone. */
 export type Decision =
   | { readonly is: 'step'; readonly step: string; readonly because: string; readonly data: unknown }
-  | { readonly is: 'converged'; readonly because: string; readonly notReady?: Cause }
+  | ({ readonly is: 'converged'; readonly because: string } & ConvergedOptions)
   | ({ readonly is: 'wait'; readonly what: string } & WaitOptions)
   | ({ readonly is: 'stalled'; readonly cause: Cause } & StalledOptions)
   | { readonly is: 'record'; readonly status: object; readonly then: Decision; readonly event?: DecidedEvent }

@@ -1,4 +1,5 @@
 import type { ReferencedObject } from '../contract/controller.ts';
+import type { Cause } from '../contract/cause.ts';
 import type { Deletion } from '../contract/decision.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubernetesObject } from '../contract/object.ts';
@@ -30,6 +31,8 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown, Lookups 
    * and asks again. Other functions get what was read for the decision.
    */
   readonly lookups: LookedUp<Lookups>;
+  /** Why the step that was tried last was refused. Absent on the watch. */
+  readonly refused?: Cause;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** As the operator has them. */
@@ -46,7 +49,7 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown, Lookups 
 /** The author's lookups by their names, and those of the library. */
 export type LookedUp<Lookups> = { readonly [Name in keyof Lookups]: Lookups[Name] | undefined } & {
   /**
-   * The Node of that name. Undefined: it was not read yet, or there is none. Needs `allow(NODES, ['get'])` in `permissions`.
+   * The Node of that name. Undefined: it was not read yet, there is none, or the operator may not read it. Needs `allow(NODES, ['get'])` in `permissions`.
    */
   node(name: string): KubernetesObject | undefined;
 };
@@ -70,6 +73,15 @@ export interface ObserveContext<R, Clients = unknown, Options = unknown> {
   readonly log: Logger;
   /** Aborted once the time of the step is over, or a change of the resource calls for another decision. Hand it to whatever you call. */
   readonly signal: AbortSignal;
+}
+
+/** What a lookup is given. */
+export interface LookupContext<R, Owned, Clients = unknown, Options = unknown> extends ObserveContext<
+  R,
+  Clients,
+  Options
+> {
+  readonly owned: readonly Owned[];
 }
 
 /** What a step is given. */

@@ -110,6 +110,8 @@ export interface Converged extends WithEvent {
   readonly because: string;
   /** There is nothing to do, and yet the resource is not as it should be. */
   readonly notReady?: Cause;
+  /** It will get ready by itself. */
+  readonly isProgressing?: true;
   /** The watcher asks for another decision after so long, in milliseconds, even if nothing changes. */
   readonly recheckMs?: number;
 }
@@ -238,7 +240,7 @@ export function isStep<S extends Step>(decision: NextStep<S>): decision is S {
 }
 
 /** @param more about a resource that is not as it should be, although there is nothing to do */
-export function converged(because: string, more: Pick<Converged, 'notReady' | 'recheckMs'> = {}): Converged {
+export function converged(because: string, more: Omit<Converged, 'do' | 'because'> = {}): Converged {
   return { do: 'converged', because, ...more };
 }
 

@@ -65,7 +65,12 @@ export interface ObjectClient {
   ): Promise<T>;
   /** The answer is not the object, but its scale. */
   scale(at: ObjectAt, wanted: ConditionalScale, how?: How): Promise<Scale>;
-  delete(at: ObjectAt, conditions: ConditionalDelete, how?: Pick<How, 'timeoutMs' | 'signal'>): Promise<void>;
+  /** The answer is the object as it is being deleted; undefined: the server says no more than that it has deleted it. */
+  delete(
+    at: ObjectAt,
+    conditions: ConditionalDelete,
+    how?: Pick<How, 'timeoutMs' | 'signal'>,
+  ): Promise<KubernetesObject | undefined>;
   /** Deletes a Pod, unless a PodDisruptionBudget does not allow it. */
   evict(
     at: ObjectAt,
@@ -137,7 +142,12 @@ export function kubeOf(client: Pick<KubernetesClient, 'request'>): ObjectClient 
         preconditions,
         ...(propagation && { propagationPolicy: propagation }),
       };
-      await client.request({ method: 'DELETE', path: pathOf(at), body, ...how });
+      const answer = await client.request<Partial<KubernetesObject> | undefined>({
+        ...{ method: 'DELETE', path: pathOf(at), body },
+        ...how,
+      });
+      const metadata = answer?.metadata;
+      return metadata?.deletionTimestamp === undefined ? undefined : { ...answer, metadata };
     },
   };
 }

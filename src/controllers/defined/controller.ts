@@ -130,7 +130,7 @@ export function definedController(its: AnyDefinition): DefinedController {
     leaves: leftBy(definition),
     ...(isElsewhere(definition) && { isElsewhere: true }),
     // What is created there is refused.
-    ...(definition.children !== undefined && finalizer === undefined && { endsWithNamespace: true }),
+    ...(isOnlyWithin(definition) && { endsWithNamespace: true }),
     permissions: [
       ...ownPermissions(definition),
       ...childPermissions(definition),
@@ -148,6 +148,13 @@ function isElsewhere({ finalizer, owns = [], for: type, ...definition }: AnyDefi
   const isDeclaring = definition.children !== undefined && finalizer !== undefined;
   const isOnly = definition.decide === undefined && definition.observe === undefined;
   return (isDeclaring && isOnly) || (owns as readonly OwnedType<unknown>[]).some(isNamedElsewhere);
+}
+
+/** Whether all that it makes is in the namespace of the resource. */
+function isOnlyWithin({ finalizer, observe, children, owns = [], for: type }: AnyDefinition): boolean {
+  const isWithin =
+    children !== undefined || ((type).namespaced && owns.length > 0 && !observe);
+  return isWithin && finalizer === undefined;
 }
 
 function isNamedElsewhere(owned: OwnedType<unknown>): boolean {
@@ -267,6 +274,8 @@ function wordsOf(definition: AnyDefinition): ControllerMessages<DefinedObservati
     ...messages,
     desired: (subject) => messages.desired(subjectOf(subject)),
     current: (subject) => messages.current(subjectOf(subject)),
+    children: (subject) => messages.children?.(subjectOf(subject)) ?? [],
+    progress: (subject) => messages.progress?.(subjectOf(subject)),
   };
 }
 

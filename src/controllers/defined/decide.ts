@@ -4,6 +4,7 @@ import type { Cause } from '../../contract/cause.ts';
 import type { Circumstances } from '../../contract/control.ts';
 import {
   converged,
+  isConverged,
   isObserve,
   isRest,
   isStep,
@@ -48,7 +49,7 @@ import {
   type LiveReads,
   type SeenResource,
 } from './observation.ts';
-import { askDecide } from './lookups.ts';
+import { askDecide, lookupsInWords } from './lookups.ts';
 import { ownedTypes } from './owned.ts';
 import { referredTypes } from './references.ts';
 import { contextOf, isSameIn, reportStep, statusPatch, unknownFor, type Situation } from './reporting.ts';
@@ -102,7 +103,8 @@ function decidedIn(at: Situation): DefinedDecision {
       error instanceof ControllerError
         ? error
         : new ControllerError(definition.name, { reason: 'DecideFailed', what: 'decide' }, error);
-    const report = failureReport(at, failure);
+    // What is remembered says the rest. It would be written anew after the mistake, again and again.
+    const report = error instanceof RestsByLookup ? undefined : failureReport(at, failure);
     if (report !== undefined) return report;
     // On the watch, the run says it.
     if (at.seen.live === undefined) return { do: 'observe', because: failure.message };
@@ -181,12 +183,18 @@ function readsIn(
     : { declared };
 }
 
+/** A mistake of the controller: no watch shows what its rest follows from. */
+class RestsByLookup extends Error {}
+
 /** One decision from all that it is made from. */
 class Deciding {
   readonly #at: Situation;
+  /** The lookups that `decide` has asked for. */
+  readonly #asked: Set<string>;
 
-  constructor(at: Situation) {
+  constructor(at: Situation, asked = new Set<string>()) {
     this.#at = at;
+    this.#asked = asked;
   }
 
   decide(): DefinedDecision {
@@ -261,7 +269,7 @@ class Deciding {
     if (!isAllElseDone || definition.decide === undefined || view.isBeingDeleted || definition.isUnobserved)
       return undefined;
     if (reads.isOutdated) return OUTDATED;
-    const outcome = this.#asked();
+    const outcome = this.#ask();
     if (outcome === undefined || 'do' in outcome) return outcome;
     if (outcome.is === 'converged') return undefined;
     if (outcome.is !== 'wait') return this.#take(outcome);
@@ -291,7 +299,7 @@ class Deciding {
     if (this.#at.reads.isOutdated) return OUTDATED;
     const next = nextOf(definition);
     const outcome =
-      this.#asked() ??
+      this.#ask() ??
       (this.#at.view.isBeingDeleted
         ? next.removeFinalizer('nothing is left of it elsewhere')
         : next.converged('all declared objects are as they are declared'));
@@ -301,9 +309,12 @@ class Deciding {
       : this.#take(outcome);
   }
 
-  #asked(): ReturnType<typeof askDecide> {
+  #ask(): ReturnType<typeof askDecide> {
     const { definition, seen } = this.#at;
-    return askDecide(definition, contextOf(this.#at), { next: nextOf(definition), values: seen.lookups });
+    return askDecide(definition, contextOf(this.#at), {
+      ...{ next: nextOf(definition), values: seen.lookups },
+      asked: this.#asked,
+    });
   }
 
   /** As on the watch: the operator would start no run while its last verdict stands. */
@@ -354,7 +365,7 @@ class Deciding {
 
   #announcedStep({ step, because }: Decision & { is: 'step' }, refused: Cause | undefined): ReportedRest {
     const external = mayLeave(this.#at.definition, step) ? { external: step } : {};
-    return { ...announced(step, because, refused), ...external };
+    return { ...announced(step, because, refused), ...external, ...(refused && { isRefused: true }) };
   }
 
   /** What can be said in the same write: what the next decision will come to, if nothing changes. */
@@ -366,7 +377,7 @@ class Deciding {
   }
 
   #taking({ reason, isReady = false }: Decision & { is: 'reason' }): Deciding {
-    return new Deciding({ ...this.#at, told: { reason, isReady } });
+    return new Deciding({ ...this.#at, told: { reason, isReady } }, this.#asked);
   }
 
   /** In one write with what is said before a step. @throws Error where that would be decided again and again */
@@ -467,9 +478,14 @@ class Deciding {
     return !isShown && view.note !== 'missing';
   }
 
-  /** The status says it first. */
+  /** The status says it first. @throws Error where it rests by what no watch shows: each change would begin a run */
   #rest(rest: Rest): DefinedDecision {
-    return reportStep(this.#at, rest) ?? rest;
+    const report = reportStep(this.#at, rest);
+    if (report === undefined && isConverged(rest) && this.#asked.size > 0)
+      throw new RestsByLookup(
+        `decide asks for ${lookupsInWords(this.#asked)} on the way to next.converged: no watch shows it, so that each change begins a run; decide that from what is watched, or from observe`,
+      );
+    return report ?? rest;
   }
 
   get #writesStatus(): boolean {

@@ -7,6 +7,7 @@ import {
 } from '../../api/controller.ts';
 import type { ViewedObject, WatchedType } from '../../api/watched.ts';
 import { misnamed, refuse } from '../../api/limits.ts';
+import type { Cause } from '../../contract/cause.ts';
 import type { NextOf, Decision } from '../../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../../api/step.ts';
 import type { ResourceType } from '../../contract/controller.ts';
@@ -209,23 +210,29 @@ type Resting = Extract<Decision, { is: 'converged' } | { is: 'wait' } | { is: 's
 export function restFor(outcome: Resting, defaultAction?: string): Rest {
   switch (outcome.is) {
     case 'converged': {
-      const { because, notReady } = outcome;
-      return converged(because, notReady && { notReady });
+      const { because, notReady, recheckAfter, action } = outcome;
+      return converged(because, {
+        ...(notReady && { notReady }),
+        ...(recheckAfter !== undefined && { recheckMs: millisecondsOf(recheckAfter), isProgressing: true }),
+        ...eventOf(notReady, action),
+      });
     }
-    case 'wait':
-      return {
-        ...waitFor(outcome.what, millisecondsOf(outcome.recheckAfter), outcome.cause),
-        ...(outcome.cause &&
-          outcome.action !== undefined && { event: warning(outcome.cause, outcome.action) }),
-      };
+    case 'wait': {
+      const { what, recheckAfter, cause, action } = outcome;
+      return { ...waitFor(what, millisecondsOf(recheckAfter), cause), ...eventOf(cause, action) };
+    }
     case 'stalled': {
       const { cause, recheckAfter, action = defaultAction } = outcome;
       return stalled(cause, {
         ...(recheckAfter !== undefined && { recheckMs: millisecondsOf(recheckAfter) }),
-        ...(action !== undefined && { event: warning(cause, action) }),
+        ...eventOf(cause, action),
       });
     }
   }
+}
+
+function eventOf(cause: Cause | undefined, action: string | undefined): Pick<Rest, 'event'> {
+  return cause === undefined || action === undefined ? {} : { event: warning(cause, action) };
 }
 
 /** @throws Error where it is no duration */
@@ -240,7 +247,14 @@ function millisecondsOf(duration: string): number {
 export function nextOf(definition: AnyDefinition): NextOf<Record<string, unknown>, object> {
   const told = (decision: Extract<Decision, { is: 'converged' | 'wait' | 'stalled' }>): Decision => {
     const cause = decision.is === 'converged' ? decision.notReady : decision.cause;
-    refuse(`controller ${definition.name}`, [misnamed('reason', cause?.reason)]);
+    const isLookedAt = decision.is === 'converged' && decision.recheckAfter !== undefined;
+    refuse(`controller ${definition.name}`, [
+      misnamed('reason', cause?.reason),
+      isLookedAt && cause === undefined && 'next.converged has recheckAfter without notReady',
+      isLookedAt &&
+        definition.observe !== undefined &&
+        'next.converged has recheckAfter, but the controller has observe; answer next.wait, or set pollInterval',
+    ]);
     return decision;
   };
   const named = Object.keys(stepsOf(definition)).map((step) => {

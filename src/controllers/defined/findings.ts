@@ -24,6 +24,8 @@ export type ReportedRest = Rest | Announcement;
 type Announcement = Omit<Wait, 'recheckMs'> & {
   /** An attempt of this step may be in progress from now on. */
   readonly external?: string;
+  /** An attempt of it was refused. */
+  readonly isRefused?: true;
 };
 
 export function findingsOf(rest: ReportedRest): ConditionFindings {
@@ -40,14 +42,19 @@ export function findingsOf(rest: ReportedRest): ConditionFindings {
       const ready: Finding = rest.cause
         ? notReadyFor(rest.cause)
         : { type: 'Ready', status: 'False', reason: WAITING, message };
-      return { ready, stall: NOT_STALLED, isOver: false };
+      const isRefused = 'isRefused' in rest;
+      return { ready, stall: isRefused ? stalledBy(ready) : NOT_STALLED, isOver: false };
     }
     case 'stalled':
     case 'held': {
       const ready = notReadyFor({ ...rest, advice: 'advice' in rest ? rest.advice : [] });
-      return { ready, stall: { ...ready, type: 'Stalled', status: 'True' }, isOver: false };
+      return { ready, stall: stalledBy(ready), isOver: false };
     }
   }
+}
+
+function stalledBy(ready: Finding): Finding {
+  return { ...ready, type: 'Stalled', status: 'True' };
 }
 
 function notReadyFor(cause: Cause): Finding {

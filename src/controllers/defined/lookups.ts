@@ -50,19 +50,12 @@ export function lookedUp(
   return Object.defineProperties({ node }, Object.fromEntries(getters)) as LookedUp<unknown>;
 }
 
-type Next = ReturnType<typeof nextOf>;
-
-/**
- * Asks `decide`. Whatever it answers, or throws, counts once all that it has asked for is read.
- *
- * @throws Error where it rests by what no watch shows: each change would begin a run
- */
+/** Asks `decide`. Whatever it answers, or throws, counts once all that it has asked for is read. */
 export function askDecide(
   definition: AnyDefinition,
   context: DecisionContext<LiveResource, unknown, unknown>,
-  { next, values = {} }: { readonly next: Next; readonly values?: LookupValues | undefined },
+  { next, values = {}, asked }: Asking,
 ): Decision | LookupObserve | undefined {
-  const asked = new Set<string>();
   const lookups = lookedUp(definition, values, (key) => asked.add(key));
   const unread = () => [...asked].filter((key) => !Object.hasOwn(values, key));
   let outcome: Decision | undefined;
@@ -71,15 +64,18 @@ export function askDecide(
   } catch (error) {
     if (unread().length === 0) throw error;
   }
-  if (unread().length > 0)
-    return { do: 'observe', because: `${inWords(unread())} has to be read`, lookups: unread() };
-  if (outcome?.is === 'converged' && asked.size > 0)
-    throw new Error(
-      `decide asks for ${inWords([...asked])} on the way to next.converged: no watch shows it, so that each change begins a run; decide that from what is watched, or from observe`,
-    );
-  return outcome;
+  return unread().length === 0
+    ? outcome
+    : { do: 'observe', because: `${lookupsInWords(unread())} has to be read`, lookups: unread() };
 }
 
-function inWords(keys: readonly string[]): string {
-  return `lookup ${keys.join(', ')}`;
+interface Asking {
+  readonly next: ReturnType<typeof nextOf>;
+  readonly values?: LookupValues | undefined;
+  /** It adds those that `decide` asks for. */
+  readonly asked: Set<string>;
+}
+
+export function lookupsInWords(keys: Iterable<string>): string {
+  return `lookup ${[...keys].join(', ')}`;
 }

@@ -53,6 +53,7 @@ export function contextOf(at: Situation): DecisionContext<LiveResource, unknown,
     ...UNBOUND,
     ...{ resource, owned: viewsOf(seen.owned), references, observed, lookups, current },
     ...{ nowMs, unknown, unknownForMs },
+    ...(reads.refused && { refused: reads.refused }),
   };
 }
 
