@@ -8,7 +8,7 @@ import { bounded } from '../src/bounded.ts';
 import { defaultOptions } from '../src/config/config.ts';
 import { textsToPublish } from '../src/config/published.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { registerSearchAttributes } from '../src/temporal/registration.ts';
@@ -67,7 +67,7 @@ try {
     return cluster.create(PODS, pod.manifest);
   });
   const podSets = await bounded(indices, AT_ONCE, (index) =>
-    cluster.create(POD_SETS, aPodSet().in(namespace).named(`set-${index}`).wanting(0).manifest),
+    cluster.create(PodSetKind, aPodSet().in(namespace).named(`set-${index}`).wanting(0).manifest),
   );
   say(`starting ${runs} runs`);
   await startRuns(podSets.slice(0, runs));

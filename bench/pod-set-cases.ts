@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { POD_SET_KIND, POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
+import { POD_SET_KIND, type PodSet } from '../test/support/pod-sets.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { Arrivals } from './arrivals.ts';
 import { measure, runsClosed, type Bench, type Result } from './bench.ts';
@@ -41,7 +42,7 @@ interface PodSets {
 
 async function createEmpty({ target: { cluster } }: Bench, { namespace, names }: PodSets): Promise<void> {
   await inFlight(names, (name) =>
-    cluster.create(POD_SETS, { ...POD_SET_KIND, metadata: { name, namespace }, spec: { replicas: 0 } }),
+    cluster.create(PodSetKind, { ...POD_SET_KIND, metadata: { name, namespace }, spec: { replicas: 0 } }),
   );
 }
 
@@ -58,12 +59,12 @@ async function scaleCase(
   const { cluster } = bench.target;
   const arrivals = await Arrivals.open({
     client: cluster.client,
-    path: resourcePath(POD_SETS, { namespace }),
+    path: resourcePath(PodSetKind, { namespace }),
     read: 'all',
     arrivedAs: (object) => (hasAvailable(object, to) ? object.metadata.name : undefined),
   });
   const write = (name: string) =>
-    cluster.patch({ type: POD_SETS, namespace, name }, { spec: { replicas: to } });
+    cluster.patch({ type: PodSetKind, namespace, name }, { spec: { replicas: to } });
   const title = `pod-set, ${names.length} × ${from} → ${to} Pods`;
   try {
     return await measure(bench, { title, load: 'at once', names, write, arrivals });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { BUILDS } from '../src/controllers/git-build/resource.ts';
-import { POD_SETS } from '../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { NAMESPACES } from '../src/controllers/kinds.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { healthChecks } from './argocd/health.ts';
@@ -59,7 +59,7 @@ function permissions(): object {
       ]),
     ),
     people: {
-      ...userRoles('podset', { ...POD_SETS, hasScale: true, isPowerful: false }),
+      ...userRoles('podset', { ...PodSetKind, hasScale: true, isPowerful: false }),
       // A build writes to a directory of the node, usually as root. Pod Security denies that to most users with the role `edit`.
       ...userRoles('xxx', { ...BUILDS, hasScale: false, isPowerful: true }),
     },
@@ -71,7 +71,7 @@ const ADMISSION_POLICIES = {
   'role-bindings': roleBindingPolicy(),
   pods: podPolicy(),
   approvals: approvalPolicy(
-    [POD_SETS, BUILDS, NAMESPACES],
+    [PodSetKind, BUILDS, NAMESPACES],
     [{ name: 'in-the-namespaces-of-the-operator', expression: '{{ include "operator.inNamespaces" . }}' }],
   ),
 };

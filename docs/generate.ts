@@ -4,18 +4,16 @@ import { format, resolveConfig } from 'prettier';
 import { apiPage } from './api.ts';
 import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/controllers/condition.ts';
 import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
-import { POD_SET_REASONS } from '../src/controllers/pod-set/reasons.ts';
 import { durableOperator } from '../src/durable-operator.ts';
 import { code, optionsByTitle } from '../src/program/generate/option-tables.ts';
 
 /*
- * Writes the tables of options into docs/configuration.md, the lists of reasons into docs/conditions.md, and docs/api.md:
+ * Writes the tables of options into docs/configuration.md, lists of reasons into docs/conditions.md, and docs/api.md:
  * `npm run generate`. With `--check` it writes nothing, and fails if a page is stale. Each stands between
  * `<!-- options: TITLE -->`, or `<!-- reasons: KIND -->`, and `<!-- end -->`.
  */
 
 const REASONS: Readonly<Record<string, readonly ReasonRow[]>> = {
-  PodSet: POD_SET_REASONS,
   Xxx: BUILD_REASONS,
   both: [...RECONCILING_REASONS, ...CONTROL_REASONS],
 };
@@ -44,8 +42,10 @@ interface Parts {
 function withParts(page: string, { what, parts }: Parts): string {
   const unplaced = new Set(parts.keys());
   const place = RegExp(`(<!-- ${what}: (.*) -->\\n)[^]*?(<!-- end -->)`, 'g');
-  const filled = page.replaceAll(place, (_, begin, title, end) => {
-    if (!unplaced.delete(String(title))) throw new Error(`there are no ${what} titled "${title}", or twice`);
+  const filled = page.replaceAll(place, (whole: string, begin, title, end) => {
+    // It is written by hand. Where the title is misspelt, a part has no place.
+    if (!parts.has(String(title))) return whole;
+    if (!unplaced.delete(String(title))) throw new Error(`there are ${what} titled "${title}" twice`);
     return `${begin}\n${parts.get(String(title))}\n\n${end}`;
   });
   if (unplaced.size > 0) throw new Error(`no <!-- ${what}: ${[...unplaced].join(', ')} --> on the page`);

@@ -1,11 +1,9 @@
 import { gitBuildReconciler } from '../activities/git-build.ts';
-import { podSetReconciler } from '../activities/pod-set.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
 import { BUILDS } from './controllers/git-build/resource.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
-import { PodSetKind } from './controllers/pod-set/kind.ts';
 import { definedIn, definedWith } from './program/defined.ts';
 import type { Program } from './program/program.ts';
 
@@ -14,12 +12,7 @@ export const durableOperator: Program = {
   controllers: [
     definedIn(podLabel, 'durable-operator'),
     definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
-    {
-      name: 'pod-set',
-      definition: PodSetKind.manifest,
-      controller: () => podSet,
-      reconciler: podSetReconciler,
-    },
+    definedIn(podSet, 'durable-operator'),
     {
       name: 'git-build',
       definition: BUILDS.manifest,

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { PolicyRule } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
 import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../src/controllers/git-build/resource.ts';
-import { POD_SET_KIND, POD_SETS, type PodSet } from '../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
+import { POD_SET_KIND, type PodSet } from './support/pod-sets.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 import { outputOf } from '../local/program-output.ts';
@@ -64,11 +65,11 @@ describe('admission refuses, and says which field is wrong:', () => {
   it.each([
     [
       'replicas below 0',
-      () => tried(POD_SETS, aPodSet(-1)),
+      () => tried(PodSetKind, aPodSet(-1)),
       'spec.replicas in body should be greater than or equal to 0',
     ],
-    ['no replicas', () => tried(POD_SETS, aPodSet(undefined)), 'spec.replicas: Required value'],
-    ['a name of 64 characters', () => tried(POD_SETS, aPodSet(1, 'a'.repeat(64))), 'choose a shorter one'],
+    ['no replicas', () => tried(PodSetKind, aPodSet(undefined)), 'spec.replicas: Required value'],
+    ['a name of 64 characters', () => tried(PodSetKind, aPodSet(1, 'a'.repeat(64))), 'choose a shorter one'],
     [
       'a gitUrl that git takes for an option',
       () => tried(BUILDS, aBuild({ gitUrl: '--upload-pack=id' })),
@@ -113,7 +114,7 @@ describe('admission refuses, and says which field is wrong:', () => {
 describe('admission accepts', () => {
   it('a PodSet name of 63 characters', async () => {
     const name = 'a'.repeat(63);
-    expect((await tried<PodSet>(POD_SETS, aPodSet(1, name))).metadata.name).toBe(name);
+    expect((await tried<PodSet>(PodSetKind, aPodSet(1, name))).metadata.name).toBe(name);
   });
 
   it.each([
@@ -160,10 +161,10 @@ const CONDITIONS = (['Ready', 'Stalled', 'Reconciling'] as const).map((type) => 
 
 describe('a PodSet on the cluster', () => {
   const name = 'web';
-  const at = () => ({ type: POD_SETS, namespace, name });
+  const at = () => ({ type: PodSetKind, namespace, name });
 
   beforeAll(async () => {
-    await cluster.create(POD_SETS, aPodSet(3, name));
+    await cluster.create(PodSetKind, aPodSet(3, name));
     const status = {
       podNames: ['web-pod-a', 'web-pod-b'],
       readyReplicas: 2,
@@ -177,8 +178,8 @@ describe('a PodSet on the cluster', () => {
   });
 
   it('has observed no generation before a status is written', async () => {
-    const fresh = await cluster.create<PodSet>(POD_SETS, aPodSet(0));
-    const path = { type: POD_SETS, namespace, name: fresh.metadata.name };
+    const fresh = await cluster.create<PodSet>(PodSetKind, aPodSet(0));
+    const path = { type: PodSetKind, namespace, name: fresh.metadata.name };
     expect((await cluster.get<PodSet>(path))?.status).toEqual({ observedGeneration: -1 });
   });
 
@@ -194,7 +195,7 @@ describe('a PodSet on the cluster', () => {
   });
 
   it('shows an autoscaler its counts and the selector of its Pods', async () => {
-    const path = resourcePath(POD_SETS, { namespace, name, subresource: 'scale' });
+    const path = resourcePath(PodSetKind, { namespace, name, subresource: 'scale' });
     expect(await cluster.client.request({ method: 'GET', path })).toMatchObject({
       kind: 'Scale',
       spec: { replicas: 3 },

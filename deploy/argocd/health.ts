@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ResourceType } from '../../src/contract/controller.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 
 /** One script for both kinds: their conditions mean the same. */
 const SCRIPT = readFileSync(join(import.meta.dirname, 'health.lua'), 'utf8');
@@ -19,7 +19,7 @@ export const healthChecks = {
     namespace: 'argocd',
     labels: { 'app.kubernetes.io/name': 'argocd-cm', 'app.kubernetes.io/part-of': 'argocd' },
   },
-  data: Object.fromEntries([POD_SETS, BUILDS].map((type) => [keyOf(type), SCRIPT])),
+  data: Object.fromEntries([PodSetKind, BUILDS].map((type) => [keyOf(type), SCRIPT])),
 };
 
 function keyOf({ group, kind }: ResourceType): string {

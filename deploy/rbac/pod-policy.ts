@@ -1,7 +1,6 @@
 import { PODS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
+import { labelsFor, podSetReference } from '../../src/controllers/pod-set/pod.ts';
 import { lines, policySpec } from '../../src/program/generate/admission-policy.ts';
 
 /*
@@ -97,7 +96,8 @@ function isController(owner: string): string {
 }
 
 function isPodSet(owner: string): string {
-  return `${owner}.apiVersion == '${POD_SET_KIND.apiVersion}' && ${owner}.kind == '${POD_SET_KIND.kind}'`;
+  const { apiVersion, kind } = podSetReference({ name: '', uid: '' });
+  return `${owner}.apiVersion == '${apiVersion}' && ${owner}.kind == '${kind}'`;
 }
 
 /** Whether the Pod has the labels of the PodSet that an owner reference names. */

@@ -3,7 +3,6 @@ import { typeNameOf, type Controller, type ResourceType } from '../contract/cont
 import type { KubernetesObject } from '../contract/object.ts';
 import { workflowIdFor } from '../contract/resource.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../controllers/kinds.ts';
-import { POD_SETS } from '../controllers/pod-set/resource.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { isOf } from '../kubernetes/errors.ts';
 import type { Program } from '../program/program.ts';
@@ -104,10 +103,10 @@ export function uninstallRefusal({ hanging, runs }: LeftBehind, taskQueue: strin
 }
 
 /** Nothing would hang. The text names what stays without an owner. */
-export function stays({ podSets, roleBindings }: LeftBehind, taskQueue: string): string {
+export function stays({ unattended, roleBindings }: LeftBehind, taskQueue: string): string {
   const lines = [`Nothing would hang without the operator of task queue ${taskQueue}.`];
-  if (podSets > 0)
-    lines.push(`PodSets that would stay, with Pods that nobody replaces or deletes: ${podSets}`);
+  for (const { type, objects, count } of unattended)
+    lines.push(`${type.kind}s that would stay, with ${objects} that nobody replaces or deletes: ${count}`);
   if (roleBindings > 0) lines.push(`RoleBindings that would stay, with what they permit: ${roleBindings}`);
   return `${lines.join('\n')}\n`;
 }
@@ -147,11 +146,18 @@ export interface HangingResources {
   readonly resources: readonly KubernetesObject[];
 }
 
+/** One or more resources of a kind of the operator, and what belongs to them: `Pods`. */
+export interface UnattendedResources {
+  readonly type: ResourceType;
+  readonly objects: string;
+  readonly count: number;
+}
+
 export interface LeftBehind {
   readonly hanging: readonly HangingResources[];
   /** Runs that would stay open: only the operator's workers complete them. */
   readonly runs: readonly ListedRun[];
-  readonly podSets: number;
+  readonly unattended: readonly UnattendedResources[];
   readonly roleBindings: number;
 }
 
@@ -169,13 +175,24 @@ export async function findLeftBehind(
     const resources = found.filter(({ metadata }) => metadata.finalizers?.includes(finalizer));
     return resources.length === 0 ? [] : [{ type, finalizer, resources }];
   };
-  const [hanging, podSets, roleBindings, runs] = await Promise.all([
-    Promise.all(configuredControllers(program).map(hangingOf)),
-    list('pod-set', POD_SETS),
+  const kinds = program.controllers.filter((each) => each.definition !== undefined).map(({ name }) => name);
+  const unattendedOf = async ({ name, finalizer, primary: { type }, children }: Controller) => {
+    if (finalizer !== undefined || children.length === 0 || !kinds.includes(name)) return [];
+    const { length: count } = await list(name, type);
+    const objects = children.map((each) => `${each.type.kind}s`).join(' and ');
+    return count === 0 ? [] : [{ type, objects, count }];
+  };
+  const controllers = configuredControllers(program);
+  const [hanging, unattended, roleBindings, runs] = await Promise.all([
+    Promise.all(controllers.map(hangingOf)),
+    Promise.all(controllers.map(unattendedOf)),
     list('namespace-role-binding', ROLE_BINDINGS, `${MANAGED_BY_LABEL}=${MANAGED_BY}`),
     runsStillOpen(access),
   ]);
-  return { hanging: hanging.flat(), runs, podSets: podSets.length, roleBindings: roleBindings.length };
+  return {
+    ...{ hanging: hanging.flat(), unattended: unattended.flat(), runs },
+    roleBindings: roleBindings.length,
+  };
 }
 
 interface Listing extends OperatorScope {

@@ -4,13 +4,13 @@ import { incarnationsOf, textOfLine } from '../../src/ask/history/history.ts';
 import { parseManifests } from '../../src/ask/plan/manifests.ts';
 import { annotate } from '../../src/ask/cluster/objects.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 
 describe('an annotation', () => {
   it('is written to the very object that was read, and to no other of its name', async () => {
     const asked: RequestOptions[] = [];
     const client = { request: (options: RequestOptions) => (asked.push(options), Promise.resolve({})) };
-    const target = { type: POD_SETS, namespace: 'shop', name: 'web', uid: 'u1' };
+    const target = { type: PodSetKind, namespace: 'shop', name: 'web', uid: 'u1' };
     // All that it takes of a client.
     await annotate(client as unknown as Parameters<typeof annotate>[0], target, { a: 'b', c: null }, '7');
     expect(asked).toMatchObject([

@@ -20,7 +20,7 @@ import {
   web,
 } from '../support/findings.ts';
 import { aCause } from '../support/causes.ts';
-import { aPodOf } from '../support/pod-sets.ts';
+import { aPodOf, observationOf } from '../support/pod-sets.ts';
 
 describe('why, of an open run,', () => {
   it('that is retrying, says when it tries next, and what it was last told of', () => {
@@ -115,7 +115,7 @@ describe('why, of an open run,', () => {
     const run = { ...RUN, runState: 'Stalled' as const };
     const live = {
       ...(FINDINGS.live as object),
-      observation: { podSet: web.view, pods: [], lookedFor: [] },
+      observation: observationOf(web, [], {}),
       next: stalled(aCause('decided just now')),
     } as const;
     const text = textFor({ temporal: reached({ run, timeline: { ...TIMELINE, entries: [rest] } }), live });
@@ -149,8 +149,8 @@ describe('why, without an open run,', () => {
   };
   const atRest = { run: CLOSED, timeline };
   const upToDate = {
-    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
-    next: converged('its Pods and its status are up to date'),
+    observation: observationOf(web, [aPodOf(web)], {}),
+    next: converged('all desired Pods exist and are Ready'),
   };
 
   const withStatus = (...conditions: readonly object[]) => {
@@ -177,10 +177,7 @@ describe('why, without an open run,', () => {
   it('names five Pods that are not well, the worst first, with the reason', () => {
     const pods = ['a', 'b', 'c', 'd', 'e'].map((name) => aPodOf(web, name).unreadyFor(20));
     const failing = aPodOf(web, 'z').withContainer({ state: { waiting: { reason: 'ErrImagePull' } } });
-    const observation = {
-      ...{ podSet: web.view, lookedFor: [] },
-      pods: [...pods, failing].map(({ view }) => view),
-    };
+    const observation = observationOf(web, [...pods, failing], {});
     const explanation = explain({
       ...FINDINGS,
       temporal: reached(atRest),
@@ -266,8 +263,8 @@ describe('why, without an open run,', () => {
   });
 
   it('says as what an interval counts that is too short', () => {
-    const podSet = web.annotated({ 'durable-operator.dev/poll-interval': '10s' }).view;
-    const live = { ...upToDate, observation: { ...upToDate.observation, podSet } };
+    const podSet = web.annotated({ 'durable-operator.dev/poll-interval': '10s' });
+    const live = { ...upToDate, observation: observationOf(podSet, [aPodOf(web)], {}) };
     expect(textFor({ temporal: reached(atRest), live })).toContain(
       '  warning   annotation durable-operator.dev/poll-interval is "10s", and counts as 1m, the shortest that --min-poll-interval allows\n',
     );

@@ -8,9 +8,10 @@ import {
 } from '../../src/ask/uninstall-check.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
 import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
-const NOTHING: LeftBehind = { hanging: [], runs: [], podSets: 0, roleBindings: 0 };
+const NOTHING: LeftBehind = { hanging: [], runs: [], unattended: [], roleBindings: 0 };
 
 function aBuild(name: string): KubernetesObject {
   return { metadata: { name, namespace: 'shop', uid: name, resourceVersion: '1' } };
@@ -76,7 +77,12 @@ describe('the refusal to have the operator uninstalled', () => {
 
 describe('the leave to uninstall the operator', () => {
   it('says what stays without an owner', () => {
-    expect(stays({ ...NOTHING, podSets: 2, roleBindings: 3 }, 'ours')).toBe(
+    expect(
+      stays(
+        { ...NOTHING, unattended: [{ type: PodSetKind, objects: 'Pods', count: 2 }], roleBindings: 3 },
+        'ours',
+      ),
+    ).toBe(
       [
         'Nothing would hang without the operator of task queue ours.',
         'PodSets that would stay, with Pods that nobody replaces or deletes: 2',

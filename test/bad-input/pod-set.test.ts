@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { isObjectName } from '../../src/controllers/kinds.ts';
-import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
-import { podSetView } from '../../src/controllers/pod-set/resource.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import { podSet } from '../../src/controllers/pod-set/controller.ts';
+import type { PodSetView } from '../../src/controllers/pod-set/decide.ts';
 import {
   BAD_POD_SET_STATUSES,
   BAD_REPLICAS,
@@ -12,29 +12,33 @@ import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
 
 const shown = (value: unknown) => JSON.stringify([value]).slice(0, 60);
 
+const controller = definedController(podSet);
+
 /** What is done with one Pod there once the status says all that there is to say. */
 function settled(given: object) {
-  const pods = [aPodOf(aPodSet(), 'web-pod-a').view];
+  const view = controller.children[0]?.view(aPodOf(aPodSet(), 'web-pod-a').object);
   let object = { ...aPodSet().object, ...given };
   const said = new Set<string>();
   for (;;) {
-    const podSet = podSetView(object);
-    const decision = decidePodSet(
-      { podSet, pods, lookedFor: podSet.status.podNames.filter(isObjectName) },
-      NOW_MS,
-    );
-    if (decision.do !== 'updateStatus') return decision.do;
+    const primary = controller.primary.view(object);
+    if (primary === undefined || view === undefined) throw new Error('it is of no interest');
+    const seen = controller.observation(primary, [view], object.metadata);
+    if (seen === 'gone') throw new Error('it is gone');
+    const podNames = (primary.resource?.view as PodSetView | undefined)?.podNames ?? [];
+    const named = { names: podNames, found: [] };
+    const decision = controller.decide({ ...seen, live: {}, lookups: { named } }, NOW_MS);
+    if (decision.do !== 'updateStatus' || !('status' in decision)) return decision.do;
     const text = JSON.stringify(decision.status);
     expect(said).not.toContain(text);
     said.add(text);
-    object = { ...object, status: { ...podSet.status, ...decision.status } };
+    object = { ...object, status: { ...primary.status, ...decision.status } };
   }
 }
 
 describe('a PodSet', () => {
   it.each(GOOD_REPLICAS)('with %j replicas is scaled', (replicas) => {
     expect(['deletePods', 'converged', 'createPods']).toContain(settled({ spec: { replicas } }));
-    expect(aPodSet().wanting(replicas).view.spec).toEqual({ replicas });
+    expect(aPodSet().wanting(replicas).view.resource?.view).toMatchObject({ replicas });
   });
 
   it.each(BAD_REPLICAS)('with %j replicas is stalled, and loses no Pod', (replicas) => {

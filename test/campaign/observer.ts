@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
@@ -34,7 +34,7 @@ export function historiesIn(versions: readonly Version[]): ReadonlyMap<string, r
   return histories;
 }
 
-const TYPES: readonly PathType[] = [PODS, JOBS, POD_SETS, BUILDS, ROLE_BINDINGS, NAMESPACES];
+const TYPES: readonly PathType[] = [PODS, JOBS, PodSetKind, BUILDS, ROLE_BINDINGS, NAMESPACES];
 const OURS = 'campaign-';
 const TRY_AGAIN_MS = 200;
 

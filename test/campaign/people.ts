@@ -8,7 +8,8 @@ import {
 import { controllerOf, JOBS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SET_KIND, POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { POD_SET_KIND, type PodSet } from '../support/pod-sets.ts';
 import {
   APPROVAL_ANNOTATION,
   PAUSED_ANNOTATION,
@@ -122,7 +123,7 @@ export class People {
       this.#edit(this.#pod(pod), { labels: { [POD_NAME_LABEL]: label } }),
     'delete pod': ({ pod }: OfPod) => this.#cluster.delete(this.#pod(pod)),
     'create set': ({ set, replicas }: OfSet & Scaled) =>
-      this.#cluster.create(POD_SETS, { ...POD_SET_KIND, metadata: this.#at(set), spec: { replicas } }),
+      this.#cluster.create(PodSetKind, { ...POD_SET_KIND, metadata: this.#at(set), spec: { replicas } }),
     'scale set': ({ set, replicas }: OfSet & Scaled) =>
       this.#cluster.patch(this.#set(set), { spec: { replicas } }),
     'delete set': ({ set, propagation }: OfSet & Propagated) =>
@@ -208,7 +209,7 @@ export class People {
   }
 
   readonly #pod = (name: string): At => ({ type: PODS, ...this.#at(name) });
-  readonly #set = (name: string): At => ({ type: POD_SETS, ...this.#at(name) });
+  readonly #set = (name: string): At => ({ type: PodSetKind, ...this.#at(name) });
   readonly #build = (name: string): At => ({ type: BUILDS, ...this.#at(name) });
 
   #target({ kind, name }: Target): At {
@@ -240,7 +241,7 @@ export class People {
 
   async #approveAll(): Promise<void> {
     while (!this.#leaving.signal.aborted) {
-      for (const [kind, type] of [['set', POD_SETS] as const, ['build', BUILDS] as const]) {
+      for (const [kind, type] of [['set', PodSetKind] as const, ['build', BUILDS] as const]) {
         for (const object of await this.#cluster.list(type, this.#place.home)) {
           const plan = awaitedPlanIn(object);
           const on = { kind, name: object.metadata.name };

@@ -9,7 +9,8 @@ import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts'
 import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
 import { bindingOf, TEAM_LABEL, UNNAMED_ANNOTATION, type Place } from './place.ts';
@@ -63,7 +64,7 @@ export function differences(state: State, wanted: State): readonly string[] {
 async function readAll(cluster: TestCluster, { home }: Place): Promise<Objects> {
   const [pods, sets, builds] = await Promise.all([
     listIn(cluster, PODS, home),
-    listIn<PodSet>(cluster, POD_SETS, home),
+    listIn<PodSet>(cluster, PodSetKind, home),
     listIn<Build>(cluster, BUILDS, home),
   ]);
   return { pods, sets, builds };

@@ -1,6 +1,7 @@
 import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
-import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { POD_SET_KIND } from '../support/pod-sets.ts';
 import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
 import type { PathType } from '../../src/kubernetes/paths.ts';
 import { PODS, type At } from '../support/cluster.ts';
@@ -78,7 +79,7 @@ export class Tenant {
       case 'pods':
         return { type: PODS, manifest: { apiVersion: 'v1', kind: 'Pod', spec: UNSCHEDULABLE } };
       case 'podsets':
-        return { type: POD_SETS, manifest: { ...POD_SET_KIND, spec: { replicas: 0 } } };
+        return { type: PodSetKind, manifest: { ...POD_SET_KIND, spec: { replicas: 0 } } };
       case 'xxxes':
         return { type: BUILDS, manifest: { ...BUILD_KIND, spec: buildSpec(BUILD, this.#place) } };
     }

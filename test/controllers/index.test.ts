@@ -70,16 +70,20 @@ describe('a controller has its names, watches and may do what it needs, and noth
       name: 'pod-set',
       workflowType: 'podSet',
       summary: 'PodSet shop/web: keeps its Pods at spec.replicas',
-      steps: ['releasePods', 'adoptPods', 'createPods', 'deletePods', 'updateStatus'],
+      steps: [
+        ...['releasePods', 'adoptPods', 'createPods', 'deletePods'],
+        ...['addFinalizer', 'updateStatus', 'updateState', 'removeFinalizer'],
+      ],
       watches: ['PodSet', 'Pod version=v0.1,app'],
       endsWithNamespace: true,
       permissions: [
         'get podsets.batch.tutorial.kubebuilder.io',
         'patch podsets/status.batch.tutorial.kubebuilder.io',
+        'list pods',
+        RECORD_EVENTS,
         'update podsets/finalizers.batch.tutorial.kubebuilder.io',
         'get list create patch delete pods',
         'get nodes',
-        RECORD_EVENTS,
       ],
     },
     {

@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Condition } from '../../src/controllers/condition.ts';
-import { decidePodSet } from '../../src/controllers/pod-set/decide.ts';
-import type { NodeSeen } from '../../src/controllers/pod-set/unready.ts';
-import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
+import {
+  aPodOf,
+  aPodSet,
+  decided,
+  statusWrite,
+  type Known,
+  type OwnedPodBuilder,
+} from '../support/pod-sets.ts';
 
 const set = aPodSet();
 const pod = (name: string) => aPodOf(set, name).createdAgo(90);
@@ -11,24 +15,26 @@ const withoutImage = (name: string) =>
 const withoutNode = (name: string) => pod(name).unschedulable('0/1 nodes are available: 1 Insufficient cpu.');
 const DESCRIBE = { run: 'kubectl describe pod a -n default', to: 'show the Events of the Pod' };
 
-/** The write of the status, and what is decided once it is written, by a watcher that has read no node. */
+const READY_NODE = { status: { conditions: [{ type: 'Ready', status: 'True' }] } };
+
+/** The write of the status by a step that has read the nodes, and what a watcher that has read none decides then. */
 function settle(
   pods: readonly OwnedPodBuilder[],
   podSet = set,
-  nodes: readonly NodeSeen[] = pods.map(({ view }) => ({ name: view.node })),
+  lookups: Known['lookups'] = Object.fromEntries(
+    pods.map(({ view: { node } }) => [`node ${node}`, { metadata: { name: node }, ...READY_NODE }]),
+  ),
 ) {
   const wanting = podSet.wanting(pods.length);
-  const decide = (known: typeof set, seen: { nodes?: readonly NodeSeen[] } = {}) =>
-    decidePodSet({ podSet: known.view, pods: pods.map(({ view }) => view), lookedFor: [], ...seen }, NOW_MS);
-  const write = decide(wanting, { nodes });
-  if (write.do !== 'updateStatus') return { write: undefined, rest: write, known: wanting };
+  const write = statusWrite(wanting, pods, { lookups });
   const known = wanting.withStatus(write.status);
-  return { write, rest: decide(known), known };
+  return { write, rest: decided(known, pods), known };
 }
 
 const conditionsOf = ({ known }: ReturnType<typeof settle>) =>
-  known.view.status.conditions.map(({ type, status, reason }: Condition) => `${type} ${status}: ${reason}`);
-const messageOf = (pods: readonly OwnedPodBuilder[]) => settle(pods).known.view.status.conditions[0]?.message;
+  known.object.status?.conditions?.map(({ type, status, reason }) => `${type} ${status}: ${reason}`);
+const messageOf = (pods: readonly OwnedPodBuilder[]) =>
+  settle(pods).known.object.status?.conditions?.[0]?.message;
 
 describe('a PodSet whose Pods exist and are not Ready', () => {
   it('is on its way while nothing is wrong, and asks for another decision when a minute is over', () => {
@@ -38,8 +44,8 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
       'Stalled False: NotStalled',
       'Reconciling True: PodsStarting',
     ]);
-    expect(seen.write).not.toHaveProperty('event');
-    expect(seen.rest).toEqual({ do: 'converged', because: 'its Pods are starting', recheckMs: 15_000 });
+    expect(seen.rest).toMatchObject({ do: 'converged', isProgressing: true, recheckMs: 15_000 });
+    expect(seen.rest).not.toHaveProperty('event');
   });
 
   it('is not Ready once a Pod has been unready for a minute, and needs no run', () => {
@@ -49,7 +55,7 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
       'Stalled False: NotStalled',
       'Reconciling False: NotReady',
     ]);
-    expect(seen.rest).toEqual({
+    expect(seen.rest).toMatchObject({
       do: 'converged',
       because: 'all desired Pods exist, but some are not Ready',
       notReady: {
@@ -83,22 +89,11 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
   it('says in the condition and in a Warning what the decision says', () => {
     const message =
       'Pod a cannot pull the image busybox; check that the image exists, and that the nodes reach its registry';
-    const { write, known } = settle([withoutImage('a')]);
-    expect(known.view.status.conditions[0]).toMatchObject({ reason: 'ImageNotPulled', message });
-    expect(write?.event).toEqual({
-      type: 'Warning',
-      reason: 'ImageNotPulled',
-      action: 'Reconcile',
-      note: message,
+    const { rest, known } = settle([withoutImage('a')]);
+    expect(known.object.status?.conditions?.[0]).toMatchObject({ reason: 'ImageNotPulled', message });
+    expect(rest).toMatchObject({
+      event: { type: 'Warning', reason: 'ImageNotPulled', action: 'Reconcile', note: message },
     });
-  });
-
-  it('gets the Warning once, as it becomes so, and another where the trouble becomes another one', () => {
-    const { known } = settle([withoutImage('a')]);
-    const again = settle([withoutImage('a'), withoutImage('b')], known);
-    expect(again.write).toMatchObject({ do: 'updateStatus' });
-    expect(again.write).not.toHaveProperty('event');
-    expect(settle([withoutNode('a')], known).write).toMatchObject({ event: { reason: 'Unschedulable' } });
   });
 
   it('names the oldest Pod with the worst trouble, and about how many are like it', () => {
@@ -127,30 +122,23 @@ describe('a PodSet whose Pods exist and are not Ready', () => {
       'Stalled False: NotStalled',
       'Reconciling False: UpToDate',
     ]);
-    expect(seen.rest).toEqual({ do: 'converged', because: 'its Pods and its status are up to date' });
-  });
-
-  it('has first to create those that are missing', () => {
-    const [view] = [withoutImage('a').view];
-    const step = decidePodSet({ podSet: set.wanting(2).view, pods: [view], lookedFor: [] }, NOW_MS);
-    expect(step).toMatchObject({ do: 'createPods', count: 1 });
+    expect(seen.rest).toEqual({ do: 'converged', because: 'all desired Pods exist and are Ready' });
   });
 });
 
 describe('a PodSet one of whose Pods stays unready, and does not say why', () => {
   const silent = (name: string) => pod(name).on('n1').unreadyFor(90);
-  const gone = { name: 'n1', trouble: 'is on node n1, which is not ready since 2026-11-22T09:00:00Z' };
+  const nodeOf = (status: string) => ({
+    metadata: { name: 'n1' },
+    status: { conditions: [{ type: 'Ready', status, lastTransitionTime: '2026-11-22T09:00:00Z' }] },
+  });
+  const GONE = { 'node n1': nodeOf('Unknown') };
 
   it('reads the node of the oldest, once a minute is over', () => {
-    const decide = (...pods: readonly OwnedPodBuilder[]) =>
-      decidePodSet(
-        { podSet: set.wanting(pods.length).view, pods: pods.map(({ view }) => view), lookedFor: [] },
-        NOW_MS,
-      );
+    const decide = (...pods: readonly OwnedPodBuilder[]) => decided(set.wanting(pods.length), pods);
     expect(decide(silent('a'), silent('b').on('n2').createdAgo(999))).toMatchObject({
       do: 'observe',
-      names: [],
-      node: 'n2',
+      lookups: ['node n2'],
     });
     expect(decide(pod('a').on('n1').unreadyFor(59)).do).toBe('updateStatus');
     expect(decide(silent('a').unscheduled()).do).toBe('updateStatus');
@@ -159,7 +147,7 @@ describe('a PodSet one of whose Pods stays unready, and does not say why', () =>
 
   it('names the node, since when it is not ready, and about how many Pods are on it', () => {
     const pods = [silent('a').createdAgo(999), silent('b'), silent('c').on('n2')];
-    const { rest, known } = settle(pods, set, [gone]);
+    const { rest, known } = settle(pods, set, GONE);
     expect(rest).toMatchObject({
       notReady: {
         reason: 'NodeNotReady',
@@ -167,21 +155,19 @@ describe('a PodSet one of whose Pods stays unready, and does not say why', () =>
         advice: [{ run: 'kubectl describe node n1', to: 'show the state of the node' }, DESCRIBE],
       },
     });
-    expect(known.view.status.conditions[0]).toMatchObject({ reason: 'NodeNotReady' });
+    expect(known.object.status?.conditions?.[0]).toMatchObject({ reason: 'NodeNotReady' });
   });
 
   it('is told by the status what the node was, and neither reads it again nor writes', () => {
     const [first, second] = [silent('a').createdAgo(999), silent('b')];
     // Once the oldest is Ready, the next one is judged: on the same node, or on one that nobody knows to be ready still.
-    for (const [node, then] of [
-      [gone, 'updateStatus'],
-      [{ name: 'n1' }, 'observe'],
+    for (const [lookups, then] of [
+      [GONE, 'updateStatus'],
+      [{ 'node n1': nodeOf('True') }, 'observe'],
     ] as const) {
-      const { known, rest } = settle([first, second], set, [node]);
+      const { known, rest } = settle([first, second], set, lookups);
       expect(rest.do).toBe('converged');
-      expect(settle([first, second], known, []).write).toBeUndefined();
-      const next = settle([pod('a').on('n1').createdAgo(999), second], known, []);
-      expect((next.write ?? next.rest).do).toBe(then);
+      expect(decided(known, [pod('a').on('n1').createdAgo(999), second]).do).toBe(then);
     }
   });
 });

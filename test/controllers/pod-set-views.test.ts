@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { podSetNameOf, podView, type PodLife } from '../../src/controllers/pod-set/pod.ts';
-import { podSetView } from '../../src/controllers/pod-set/resource.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
+import { podView, type PodLife } from '../../src/controllers/pod-set/pod.ts';
 import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
 
 const pod = aPodOf(aPodSet(), 'a');
@@ -20,7 +21,6 @@ describe('what is kept of a Pod', () => {
       uid: 'uid-of-a',
       resourceVersion: '1',
       controllerUid: 'uid-of-web',
-      matches: true,
       life: 'running',
       createdAtMs: NOW_MS - 3_600_000,
       readySinceMs: NOW_MS - 3_600_000,
@@ -45,10 +45,9 @@ describe('what is kept of a Pod', () => {
 
   it('is little of one that has little', () => {
     const metadata = { name: 'a', uid: 'u', resourceVersion: '1' };
-    expect(podView({ metadata }, 'web')).toEqual({
+    expect(podView({ metadata })).toEqual({
       ...metadata,
       controllerUid: undefined,
-      matches: false,
       life: 'pending',
       createdAtMs: 0,
       readySinceMs: undefined,
@@ -82,8 +81,8 @@ describe('what is kept of a Pod', () => {
     ];
     const status = { containerStatuses, initContainerStatuses };
     const object = { ...pod.object, spec: { initContainers }, status };
-    expect(podView(object, 'web')).toMatchObject({ restarts: 3, sidecarRestarts: 4 });
-    expect(podView({ ...object, spec: {} }, 'web')).toMatchObject({ sidecarRestarts: 0 });
+    expect(podView(object)).toMatchObject({ restarts: 3, sidecarRestarts: 4 });
+    expect(podView({ ...object, spec: {} })).toMatchObject({ sidecarRestarts: 0 });
   });
 
   it.each([
@@ -103,12 +102,12 @@ describe('what is kept of a Pod', () => {
       0,
     ],
   ])('is since when it is Ready: it %s', (_, conditions, readySinceMs) => {
-    expect(podView({ ...pod.object, status: { conditions } }, 'web')?.readySinceMs).toBe(readySinceMs);
+    expect(podView({ ...pod.object, status: { conditions } })?.readySinceMs).toBe(readySinceMs);
   });
 
   it('is since when it is not Ready: by that condition, from when it found a node, or from its creation', () => {
     const unready = (...conditions: readonly object[]) =>
-      podView({ ...pod.createdAgo(90).object, status: { conditions } }, 'web')?.unready;
+      podView({ ...pod.createdAgo(90).object, status: { conditions } })?.unready;
     const ready = { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T11:59:50Z' };
     const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T11:59:40Z' };
     expect(unready(scheduled, ready)).toEqual({ sinceMs: NOW_MS - 10_000 });
@@ -125,72 +124,52 @@ describe('what is kept of a Pod', () => {
     ['status', null],
     ['status', 1],
   ])('is nothing where its %s is %s', (field, value) => {
-    expect(podView({ ...pod.object, [field]: value }, 'web')).toBeUndefined();
+    expect(podView({ ...pod.object, [field]: value })).toBeUndefined();
   });
 });
 
 describe('the PodSet of a Pod', () => {
+  const [watched] = definedController(definition).children;
   const { metadata } = pod.object;
 
-  it.each<[what: string, name: string | undefined, fields: object]>([
-    ['that has the label and that controller', 'web', {}],
-    [
-      'that has the label and no controller',
-      'web',
-      { ownerReferences: [{ ...CONTROLLER, controller: false }] },
-    ],
-    ['that has no label', undefined, { labels: { version: 'v0.1' } }],
-    ['that has no labels', undefined, { labels: undefined }],
-    ['that has neither labels nor a controller', undefined, { labels: undefined, ownerReferences: [] }],
-    ['of a PodSet of another name', undefined, { ownerReferences: [{ ...CONTROLLER, name: 'db' }] }],
-    ['of another kind of that name', undefined, { ownerReferences: [{ ...CONTROLLER, kind: 'Job' }] }],
-    [
-      'of a PodSet of another group',
-      undefined,
-      { ownerReferences: [{ ...CONTROLLER, apiVersion: 'other.io/v1' }] },
-    ],
-  ])('%s', (_, name, fields) => {
-    expect(podSetNameOf({ ...metadata, ...fields })).toBe(name);
+  it('is the one that its label names, among all with the labels of any', () => {
+    expect(watched?.labelSelector).toBe('version=v0.1,app');
+    expect(watched?.ownerKey(pod.object)).toBe('default/web');
+    const unlabelled = { ...pod.object, metadata: { ...metadata, labels: { version: 'v0.1' } } };
+    expect(watched?.ownerKey(unlabelled)).toBeUndefined();
   });
 });
 
 describe('what is kept of a PodSet', () => {
-  it('is what decisions need, where nothing is missing or malformed', () => {
-    expect(aPodSet().view).toEqual({
-      namespace: 'default',
-      name: 'web',
-      uid: 'uid-of-web',
-      resourceVersion: '1',
-      generation: 1,
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    observedGeneration: 1,
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+    reason: 'PodsReady',
+    message: 'm',
+  } as const;
+
+  it('is what decisions need', () => {
+    expect(aPodSet().view.resource).toEqual({
+      metadata: { namespace: 'default', name: 'web', uid: 'uid-of-web', resourceVersion: '1' },
       isBeingDeleted: false,
-      spec: { replicas: 1 },
-      status: { podNames: [], conditions: [] },
-      control: {
-        uid: 'uid-of-web',
-        namespace: 'default',
-        isBeingDeleted: false,
-        isPaused: false,
-        isApprovalRequired: false,
-        problems: [],
-        reported: { resourceVersion: '1', generation: 1, conditions: [] },
-      },
+      view: { generation: 1, replicas: 1, podNames: [], readyReplicas: 0 },
     });
-    const { metadata } = aPodSet().object;
-    const { name, uid, resourceVersion } = metadata;
-    expect(podSetView({ metadata: { name, uid, resourceVersion } })).toMatchObject({
-      namespace: '',
-      generation: 0,
+    const podSet = aPodSet()
+      .annotated({ 'durable-operator.dev/reconcile-requested-at': '2026-01-01T12:00:00Z' })
+      .withStatus({ podNames: ['a'], readyReplicas: 1 })
+      .withCondition(ready);
+    expect(podSet.view.resource?.view).toMatchObject({
+      podNames: ['a'],
+      readyReplicas: 1,
+      ready: { reason: 'PodsReady', message: 'm' },
+      requestedMs: NOW_MS,
     });
   });
 
-  it('is why it is invalid, which names it', () => {
-    expect(aPodSet().wanting(-1).view.spec).toEqual({
-      invalid: 'spec.replicas is -1, but must be an integer from 0 to 2147483647',
-    });
-    const longest = 'n'.repeat(63);
-    expect(aPodSet().named(longest).view.spec).toEqual({ replicas: 1 });
-    expect(aPodSet().named(`${longest}n`).view.spec).toEqual({
-      invalid: 'the name has 64 characters, but at most 63 are allowed, because it is the value of a label',
-    });
+  it('is why it is invalid', () => {
+    const invalid = 'spec.replicas: Too small: expected number to be >=0';
+    expect(aPodSet().wanting(-1).view.resource).toMatchObject({ view: undefined, invalid });
   });
 });

@@ -1,15 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Condition } from '../../src/controllers/condition.ts';
 import { RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
-import { podSet as controller } from '../../src/controllers/pod-set/controller.ts';
-import { decidePodSet, type Observation, type UpdateStatus } from '../../src/controllers/pod-set/decide.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
 import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
 import { newsIn } from '../../src/watcher/evaluation.ts';
 import {
   aPodOf,
   aPodSet,
-  failing,
+  decided,
+  heldStatus,
+  lookedFor,
   NOW_MS,
+  refusedBecause,
+  settled,
+  statusWrite,
+  type Known,
   type OwnedPodBuilder,
   type PodSetBuilder,
 } from '../support/pod-sets.ts';
@@ -17,50 +22,28 @@ import {
 const set = aPodSet();
 const pod = (name: string) => aPodOf(set, name);
 const podsNamed = (count: number) => Array.from({ length: count }, (_, i) => pod(`p-${i}`));
-
-type Rest = Partial<Omit<Observation, 'podSet' | 'pods'>>;
-
-/** The PodSet, its Pods, and what else is known. */
-function decide(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Rest = {}) {
-  const views = pods.map(({ view }) => view);
-  return decidePodSet({ podSet: podSet.view, pods: views, lookedFor: [], ...rest }, NOW_MS);
-}
-
-/** The PodSet with a status that is up to date with these Pods, if it waits for nothing else. */
-function settled(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Rest = {}): PodSetBuilder {
-  const step = decide(podSet, pods, rest);
-  return step.do === 'updateStatus' ? podSet.withStatus(step.status) : podSet;
-}
-
-function updateOf(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], rest: Rest = {}): UpdateStatus {
-  const step = decide(podSet, pods, rest);
-  if (step.do !== 'updateStatus') throw new Error(`the status is not updated, but: ${step.do}`);
-  return step;
-}
-
-const statusOf = (...about: Parameters<typeof updateOf>) => updateOf(...about).status;
+const naming = (...podNames: readonly string[]) => set.withStatus({ podNames });
 const namesIn = (pods: readonly { readonly name: string }[]) => pods.map(({ name }) => name);
+/** Once the status says what there is. */
+const decidedOnce = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], known: Known = {}) =>
+  decided(settled(podSet, pods, known), pods, known);
 
 describe('the Pods of a PodSet', () => {
   it('are created where there are too few, all that are missing', () => {
-    expect(decide(set.wanting(3), [])).toEqual({
+    expect(decided(set.wanting(3), [pod('a')])).toMatchObject({
       do: 'createPods',
-      because: 'there are 0 Pods, and spec.replicas is 3',
-      writes: 3,
-      count: 3,
-      replicas: 3,
+      because: 'there is 1 Pod, and spec.replicas is 3',
+      writes: 2,
+      data: { count: 2, replicas: 3 },
     });
-    expect(decide(set.wanting(3), [pod('a')])).toMatchObject({ do: 'createPods', count: 2 });
   });
 
   it('are deleted where there are too many, as many as are too many', () => {
-    expect(decide(set.wanting(1), [pod('a'), pod('b'), pod('c').pending()])).toMatchObject({
+    expect(decided(set.wanting(1), [pod('a'), pod('b'), pod('c').pending()])).toMatchObject({
       do: 'deletePods',
       because: 'there are 3 Pods, and spec.replicas is 1',
       writes: 2,
-      count: 2,
-      what: 'Pod',
-      pods: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
+      data: { what: 'Pod', pods: [{ name: 'c' }, { name: 'a' }], replicas: 1 },
     });
   });
 
@@ -72,19 +55,16 @@ describe('the Pods of a PodSet', () => {
     ['of another controller', pod('a').foreign()],
     ['of an earlier PodSet of the same name', pod('a').ofAPredecessor()],
   ])('do not count where they are %s', (_, other) => {
-    expect(decide(set, [other])).toMatchObject({ do: 'createPods', count: 1 });
+    expect(decided(set, [other])).toMatchObject({ do: 'createPods', data: { count: 1 } });
   });
 
   it('are never deleted where they are another controller’s, or are being deleted already', () => {
     const others = [pod('a').foreign(), pod('b').ofAPredecessor(), pod('c').beingDeleted()];
-    const podSet = settled(set.wanting(0), others);
-    expect(decide(podSet, others)).toMatchObject({ do: 'converged' });
+    expect(decidedOnce(set.wanting(0), others)).toMatchObject({ do: 'converged' });
   });
 
   it('have the labels, the owner and the container that are promised', () => {
     expect(desiredPod({ namespace: 'shop', name: 'web', uid: 'u' }, 'web-pod-x')).toEqual({
-      apiVersion: 'v1',
-      kind: 'Pod',
       metadata: {
         namespace: 'shop',
         name: 'web-pod-x',
@@ -107,14 +87,20 @@ describe('the Pods of a PodSet', () => {
       },
     });
   });
+
+  it('are neither created, adopted nor deleted while the PodSet is being deleted', () => {
+    for (const pods of [[], [pod('a'), pod('b')], [pod('a').orphaned()]])
+      expect(decided(set.beingDeleted(), pods).do).toBe('converged');
+  });
 });
 
 describe('a Pod with the labels and without a controller', () => {
   it('is adopted, before anything is created or deleted', () => {
-    expect(decide(set.wanting(2), [pod('a').orphaned(), pod('b')])).toMatchObject({
+    expect(decided(set.wanting(2), [pod('a').orphaned(), pod('b')])).toMatchObject({
       do: 'adoptPods',
+      because: '1 Pod with the labels of the PodSet has no controller',
       writes: 1,
-      pods: [{ name: 'a' }],
+      data: [{ name: 'a' }],
     });
   });
 
@@ -122,49 +108,93 @@ describe('a Pod with the labels and without a controller', () => {
     ['being deleted', pod('a').orphaned().beingDeleted()],
     ['finished', pod('a').orphaned().failed()],
   ])('is left alone while it is %s', (_, orphan) => {
-    expect(decide(set, [orphan])).toMatchObject({ do: 'createPods', count: 1 });
-  });
-
-  it('is not adopted by a PodSet that is being deleted', () => {
-    expect(decide(set.beingDeleted(), [pod('a').orphaned()]).do).toBe('converged');
+    expect(decided(set, [orphan])).toMatchObject({ do: 'createPods', data: { count: 1 } });
   });
 });
 
-describe('a Pod that has lost the labels', () => {
+describe('a Pod that the status names, and that the watch does not show', () => {
   const lost = pod('a').relabelled();
+  const WAIT = { do: 'wait', for: 'another look at its Pods', recheckMs: 1_000 };
 
-  it('is looked for by name where the status names it and it is not among those with the labels', () => {
-    const podSet = set.withStatus({ podNames: ['a', 'b'] });
-    const because = "the status names 1 Pod that does not have the PodSet's labels";
-    expect(decide(podSet, [pod('b')])).toMatchObject({ do: 'observe', because, names: ['a'] });
+  it('is looked for before anything else', () => {
+    for (const podSet of [naming('a', 'b').wanting(2), naming('a', 'b').wanting(0)])
+      expect(decided(podSet, [pod('b')])).toMatchObject({ do: 'observe', lookups: ['named'] });
+    expect(decided(naming('b', 'no Pod/s name'), [pod('b')]).do).toBe('updateStatus');
   });
 
-  it('is looked for once', () => {
-    const podSet = set.withStatus({ podNames: ['a'] });
-    expect(decide(podSet, [], { lookedFor: ['a'] })).toMatchObject({ do: 'createPods', count: 1 });
+  it('is released where it has lost the labels, before anything else', () => {
+    for (const replicas of [0, 2]) {
+      const podSet = naming('a').wanting(replicas);
+      expect(decided(podSet, [pod('b')], lookedFor(['a'], lost))).toMatchObject({
+        do: 'releasePods',
+        because: '1 Pod lost the labels of the PodSet',
+        writes: 1,
+        data: [{ name: 'a' }],
+      });
+    }
   });
 
   it.each([
-    ['Pods are missing', set.wanting(2), {}],
-    ['creating is refused', set.wanting(2), failing('no')],
-    ['the spec is invalid', set.wanting(-1), {}],
-  ])('is released before the status forgets it, also where %s', (_, podSet, rest) => {
-    const known = podSet.withStatus({ podNames: ['a'] });
-    expect(decide(known, [], rest).do).toBe('observe');
-    expect(decide(known, [lost], rest)).toMatchObject({
-      do: 'releasePods',
-      writes: 1,
-      pods: [{ name: 'a' }],
+    ['it is gone', []],
+    ['it is another’s', [lost.foreign()]],
+    ['it has no controller', [lost.orphaned()]],
+  ])('is not touched where %s', (_, found) => {
+    expect(decided(naming('a'), [], lookedFor(['a'], ...found))).toMatchObject({
+      do: 'createPods',
+      data: { count: 1 },
     });
   });
 
-  it('is left alone while it is being deleted', () => {
-    expect(decide(set, [lost.beingDeleted()])).toMatchObject({ do: 'createPods', count: 1 });
+  it('is waited for where it has the labels after all, or nobody has looked for it', () => {
+    for (const known of [lookedFor(['a'], pod('a')), lookedFor([])])
+      for (const [podSet, pods] of [
+        [naming('a'), []],
+        [naming('a').wanting(0), [pod('b')]],
+      ] as const)
+        expect(decidedOnce(podSet, pods, known)).toMatchObject(WAIT);
+  });
+});
+
+describe('the names in the status', () => {
+  const names = (...about: Parameters<typeof statusWrite>) => statusWrite(...about).status['podNames'];
+
+  it('are those of the available Pods, sorted', () => {
+    const pods = [
+      pod('b').pending().unscheduled(),
+      pod('a'),
+      pod('c').beingDeleted(),
+      pod('d').failed(),
+      pod('e').foreign(),
+    ];
+    expect(statusWrite(set.wanting(2).ofGeneration(7), pods).status).toMatchObject({
+      podNames: ['a', 'b'],
+      readyReplicas: 2,
+      selector: 'app=web,version=v0.1',
+      observedGeneration: 7,
+    });
   });
 
-  it('is not touched where it is another’s', () => {
-    const others = [lost.foreign(), lost.named('b').orphaned()];
-    expect(decide(set, others)).toMatchObject({ do: 'createPods', count: 1 });
+  it('stay while Pods are created, also when one is gone, and not once that is refused', () => {
+    const podSet = naming('a', 'gone').wanting(999);
+    const pods = [pod('a'), ...podsNamed(100)];
+    const found = lookedFor(['gone']);
+    expect(names(podSet, pods, found)).toEqual(['a', 'gone']);
+    const refused = names(podSet, pods, { ...found, ...refusedBecause('no') });
+    expect(refused).toHaveLength(101);
+    expect(refused).not.toContain('gone');
+  });
+
+  it('stay until it is known that a Pod is gone, or released', () => {
+    const podSet = naming('a', 'gone', 'lost', 'unclear');
+    const lost = pod('lost').relabelled();
+    const [looked, released] = [
+      lookedFor(['gone', 'lost'], lost),
+      lookedFor(['gone', 'lost'], lost.orphaned()),
+    ];
+    expect(names(podSet, [pod('a')], { ...looked, ...refusedBecause('no') })).toEqual([
+      ...['a', 'lost', 'unclear'],
+    ]);
+    expect(names(podSet, [pod('a')], released)).toEqual(['a', 'unclear']);
   });
 });
 
@@ -174,7 +204,7 @@ describe('finished Pods', () => {
     Array.from({ length: count }, (_, i) => failed(`f-${i}`, newestSecondsAgo + i));
 
   it('are replaced at once the first time', () => {
-    expect(decide(set, [failed('a', 1)])).toMatchObject({ do: 'createPods', count: 1 });
+    expect(decided(set, [failed('a', 1)])).toMatchObject({ do: 'createPods', data: { count: 1 } });
   });
 
   it.each([
@@ -184,133 +214,133 @@ describe('finished Pods', () => {
     [5, 300],
   ])('are replaced, where %i of them are recent, %i s after the newest was created', (count, pauseS) => {
     const pods = failedPods(count, 4);
-    const rest = decide(settled(set, pods), pods);
-    expect(rest).toMatchObject({
+    const podSet = settled(set, pods);
+    expect(decided(podSet, pods)).toMatchObject({
       do: 'wait',
       for: 'the pause after failed Pods to end',
       recheckMs: (pauseS - 4) * 1000,
-      event: { type: 'Warning', reason: 'PodsFailed', occasion: 'uid-of-f-0' },
+      cause: { reason: 'PodsFailed' },
     });
-    expect(decide(settled(set, pods), failedPods(count, pauseS))).toMatchObject({
-      do: 'createPods',
-      count: 1,
-    });
+    expect(decided(podSet, failedPods(count, pauseS)).do).toBe('createPods');
+  });
+
+  it('count for the pause where they were created within half an hour', () => {
+    expect(decided(set, [failed('a', 1_800), failed('b', 1)]).do).toBe('createPods');
+    expect(decidedOnce(set, [failed('a', 1_799), failed('b', 1)])).toMatchObject({ recheckMs: 9_000 });
   });
 
   it('are replaced at once, however many, where they were evicted after a minute, and not where their node turned them away', () => {
     const evicted = (seconds: number, more = {}) =>
       failedPods(5, 4).map((each) => each.evictedAfter(seconds, more));
-    expect(decide(settled(set, evicted(61)), evicted(61))).toMatchObject({ do: 'createPods', count: 1 });
+    expect(decided(set, evicted(61))).toMatchObject({ do: 'createPods', data: { count: 1 } });
     for (const pods of [evicted(59), evicted(61, { turnedAway: true })])
-      expect(decide(settled(set, pods), pods).do).toBe('wait');
+      expect(decidedOnce(set, pods).do).toBe('wait');
   });
 
   it('end the pause where somebody asks for a reconcile, until others fail', () => {
-    const requested = (secondsAgo: number) =>
-      set.annotated({
-        [RECONCILE_REQUESTED_ANNOTATION]: new Date(NOW_MS - secondsAgo * 1_000).toISOString(),
-      });
+    const requestedAt = new Date(NOW_MS - 2_000).toISOString();
+    const requested = set.annotated({ [RECONCILE_REQUESTED_ANNOTATION]: requestedAt });
     const pods = failedPods(5, 4);
-    expect(decide(settled(requested(2), pods), pods)).toMatchObject({ do: 'createPods', count: 1 });
+    expect(decided(requested, pods)).toMatchObject({ do: 'createPods', data: { count: 1 } });
     const later = [...pods.slice(0, 3), failed('g', 1), failed('h', 1)];
-    expect(decide(settled(requested(2), later), later)).toMatchObject({ do: 'wait', recheckMs: 9_000 });
+    expect(decidedOnce(requested, later)).toMatchObject({ do: 'wait', recheckMs: 9_000 });
   });
 
-  it('end the pause where a person deletes them', () => {
+  it('end the pause where a person deletes them, which is news to an open run', () => {
     const pods = failedPods(5, 1);
     const podSet = settled(set, pods);
-    expect(decide(podSet, pods).do).toBe('wait');
     const deleted = pods.map((each) => each.beingDeleted());
-    expect(decide(podSet, deleted)).toMatchObject({ do: 'createPods', count: 1 });
-    expect(decide(podSet, [])).toMatchObject({ do: 'createPods', count: 1 });
+    const reported = { inputs: '', rest: 'a rest', current: false };
+    const newsOf = (seen: readonly OwnedPodBuilder[]) =>
+      newsIn({ decision: decided(podSet, seen), inputs: '' }, reported);
+    expect(newsOf(pods)).toBe('none');
+    expect(newsOf(deleted)).toBe('now');
+    for (const left of [deleted, []])
+      expect(decided(podSet, left)).toMatchObject({ do: 'createPods', data: { count: 1 } });
   });
 
   it('do not keep the status from saying during the pause that another Pod is gone', () => {
     const pods = failedPods(5, 1);
     const podSet = settled(set.wanting(2), [...pods, pod('a')]);
-    expect(decide(podSet, [...pods, pod('a')]).do).toBe('wait');
-    const step = decide(podSet, [...pods, pod('a').beingDeleted()]);
-    expect(step).toMatchObject({ do: 'updateStatus', status: { podNames: [], readyReplicas: 0 } });
+    const { status } = statusWrite(podSet, [...pods, pod('a').beingDeleted()]);
+    expect(status).toMatchObject({ podNames: [], readyReplicas: 0 });
   });
 
   it('of the future, as a clock may have it, make nobody wait longer', () => {
-    const pods = [failed('a', -3600), failed('b', -3600)];
-    expect(decide(settled(set, pods), pods)).toMatchObject({ do: 'wait', recheckMs: 10_000 });
+    expect(decidedOnce(set, [failed('a', -3600), failed('b', -3600)])).toMatchObject({ recheckMs: 10_000 });
   });
 
   it('do not keep surplus Pods from being deleted', () => {
     const pods = [failed('a', 1), failed('b', 1), pod('c')];
-    expect(decide(set.wanting(0), pods)).toMatchObject({ do: 'deletePods', count: 1, pods: [{ name: 'c' }] });
-  });
-});
-
-describe('the status', () => {
-  it('names the available Pods, sorted, and counts them', () => {
-    const pods = [
-      pod('b').pending().unscheduled(),
-      pod('a'),
-      pod('c').beingDeleted(),
-      pod('d').failed(),
-      pod('e').foreign(),
-    ];
-    expect(statusOf(set.wanting(2).ofGeneration(7), pods)).toMatchObject({
-      podNames: ['a', 'b'],
-      readyReplicas: 2,
-      selector: 'app=web,version=v0.1',
-      observedGeneration: 7,
+    expect(decided(set.wanting(0), pods)).toMatchObject({
+      do: 'deletePods',
+      data: { what: 'Pod', pods: [{ name: 'c' }] },
     });
   });
 
-  it('is not written where it is up to date, whatever the order of its fields', () => {
-    const podSet = settled(set, [pod('a')]);
-    expect(decide(podSet, [pod('a')]).do).toBe('converged');
-    const { status = {} } = podSet.object;
-    const backwards = Object.fromEntries(Object.entries(status).reverse());
-    expect(decide(set.withStatus(backwards), [pod('a')]).do).toBe('converged');
+  it('are deleted but for the five newest, by their name where they are as new', () => {
+    const pods = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => failed(name, 4));
+    for (const listed of [pods, pods.toReversed()])
+      expect(decided(set.wanting(0), listed)).toMatchObject({
+        do: 'deletePods',
+        because: 'only the 5 newest failed Pods are kept',
+        data: { what: 'failed Pod', pods: [{ name: 'a' }] },
+      });
+  });
+});
+
+describe('the conditions', () => {
+  const failed = ['a', 'b'].map((name) => pod(name).failed().createdAgo(1));
+  const missing = 'waiting for createPods: there are 100 Pods, and spec.replicas is 999';
+  const surplus = 'waiting for deletePods: there are 100 Pods, and spec.replicas is 1';
+  const pause = 'Pods failed, and are replaced after a pause that grows each time';
+  const starting = 'all desired Pods exist, but some are not Ready yet';
+  it.each<[reason: string, message: string, podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]]>([
+    ['PodsStarting', starting, set.wanting(2), [pod('a'), pod('b').unreadyFor(59)]],
+    ['PodsMissing', missing, set.wanting(999), podsNamed(100)],
+    ['PodsSurplus', surplus, set.wanting(1), podsNamed(100)],
+    ['PodsFailed', pause, set, failed],
+  ])('say %s, and what that means', (reason, message, podSet, pods) => {
+    expect(statusWrite(podSet, pods).status.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason, message },
+      { type: 'Stalled', status: 'False' },
+      { type: 'Reconciling', status: 'True', reason, message },
+    ]);
   });
 
-  it('keeps the time of a condition that stays, and conditions of others', () => {
-    const since = '2025-12-31T00:00:00Z';
-    const ready = {
-      type: 'Ready',
-      status: 'True',
-      observedGeneration: 1,
-      reason: 'R',
-      message: 'm',
-    } as const;
-    const podSet = set
-      .withCondition({ ...ready, lastTransitionTime: since })
-      .withCondition({ ...ready, type: 'Theirs', lastTransitionTime: since });
-    const { conditions } = statusOf(podSet, [pod('a')]);
-    expect(conditions.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
-      ['Ready', since],
-      ['Stalled', '2026-01-01T12:00:00Z'],
-      ['Reconciling', '2026-01-01T12:00:00Z'],
-      ['Theirs', since],
+  it('say PodsReady, after whatever they have said before', () => {
+    const refused = settled(set.wanting(2), [pod('a')], refusedBecause('exceeded quota'));
+    expect(refused.object.status?.conditions).toMatchObject([
+      { type: 'Ready', status: 'False', reason: 'QuotaExceeded' },
+      { type: 'Stalled', status: 'True', reason: 'QuotaExceeded' },
+      {},
     ]);
+    expect(statusWrite(refused, [pod('a'), pod('b')]).status.conditions).toMatchObject([
+      { status: 'True', reason: 'PodsReady', message: 'all desired Pods exist and are Ready' },
+      { type: 'Stalled', status: 'False' },
+      { type: 'Reconciling', status: 'False', reason: 'UpToDate' },
+    ]);
+  });
+
+  it('are written once, also where a refusal meets what there is no room for', () => {
+    const refused = refusedBecause('😀'.repeat(40_000));
+    const podSet = settled(set, [], refused);
+    expect(decided(podSet, [], refused).do).toBe('createPods');
   });
 });
 
 describe('while many Pods are created or deleted, the status', () => {
   const settledAt = (count: number) => settled(set.wanting(count), podsNamed(count));
-  const stepsAt = (podSet: PodSetBuilder, counts: readonly number[]) => {
-    const lookedFor = namesIn(podSet.view.status.podNames.map((name) => ({ name })));
-    return counts.map((count) => decide(podSet, podsNamed(count), { lookedFor }).do);
-  };
+  const stepsAt = (podSet: PodSetBuilder, counts: readonly number[]) =>
+    counts.map((count) => {
+      const known = lookedFor(podSet.object.status?.podNames ?? []);
+      return decided(podSet, podsNamed(count), known).do;
+    });
 
-  it('is written when there are a hundred more, and twice as many as it names', () => {
+  it('is written where it is a hundred behind', () => {
     expect(stepsAt(set.wanting(999), [99, 100])).toEqual(['createPods', 'updateStatus']);
-    expect(stepsAt(settledAt(4).wanting(999), [103, 104])).toEqual(['createPods', 'updateStatus']);
-    expect(stepsAt(settledAt(150).wanting(999), [299, 300])).toEqual(['createPods', 'updateStatus']);
-  });
-
-  it('is written when it names a hundred that are gone, each of which would be looked for', () => {
+    expect(stepsAt(settledAt(150).wanting(999), [249, 250])).toEqual(['createPods', 'updateStatus']);
     expect(stepsAt(settledAt(300).wanting(0), [201, 200])).toEqual(['deletePods', 'updateStatus']);
-  });
-
-  it('uses the same words for as many Pods as for few, so that conditions are not written each time', () => {
-    const conditionsOf = (count: number) => statusOf(set.wanting(999), podsNamed(count)).conditions;
-    expect(conditionsOf(100)).toEqual(conditionsOf(200));
   });
 });
 
@@ -319,152 +349,89 @@ describe('the status of a PodSet of 20,000', () => {
   const MANY = Array.from({ length: 20_000 }, (_, i) =>
     named(`web-pod-${String(i).padStart(5, '0')}`, i % 6_000),
   );
-  const podSet = set.wanting(20_000);
-  const settledMany = settled(podSet, MANY);
-  const { podNames } = settledMany.view.status;
+  const settledMany = settled(set.wanting(20_000), MANY);
+  const { podNames, readyReplicas } = settledMany.object.status ?? {};
 
-  it('counts all Pods, and names the 1,000 oldest', () => {
-    expect(settledMany.view.status.readyReplicas).toBe(20_000);
-    const oldest = [...MANY]
-      .map(({ view }) => view)
-      .sort((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1))
-      .slice(0, 1_000);
-    expect(podNames).toEqual(namesIn(oldest).sort());
-    expect(decide(settledMany, MANY.toReversed()).do).toBe('converged');
-  });
-
-  it('names the same ones while younger Pods come and go', () => {
+  it('counts all Pods, and names the 1,000 oldest, whatever younger ones come and go', () => {
+    expect(readyReplicas).toBe(20_000);
+    const oldest = MANY.map(({ view }) => view).sort(
+      (a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1),
+    );
+    expect(podNames).toEqual(namesIn(oldest.slice(0, 1_000)).sort());
+    expect(decided(settledMany, MANY.toReversed()).do).toBe('converged');
     const others = [...MANY.slice(0, 5_000), named('web-pod-new', 0), ...MANY.slice(5_001)];
-    expect(decide(settledMany, others).do).toBe('converged');
-    expect(
-      updateOf(settledMany.wanting(20_001).ofGeneration(2), [...MANY, named('new', 0)]).status.podNames,
-    ).toEqual(podNames);
+    expect(decided(settledMany, others).do).toBe('converged');
   });
 
   it('names the Pods to release before all others, however young', () => {
     const lost = [named('lost-1', 0), named('lost-2', 0)].map((each) => each.relabelled());
-    const refused = { failure: { step: 'releasePods', refusal: 'no' } } as const;
-    const status = statusOf(settledMany, [...MANY, ...lost], refused);
-    expect(status.podNames).toEqual(expect.arrayContaining(['lost-1', 'lost-2']));
-    expect(status.podNames).toHaveLength(1_000);
+    const podSet = settledMany.withStatus({ podNames: [...(podNames ?? []), 'lost-1', 'lost-2'] });
+    const known = { ...lookedFor(['lost-1', 'lost-2'], ...lost), ...refusedBecause('no') };
+    const names = statusWrite(podSet, MANY, known).status['podNames'];
+    expect(names).toEqual(expect.arrayContaining(['lost-1', 'lost-2']));
+    expect(names).toHaveLength(1_000);
   });
 
   it('fits into an object of 1 MiB, with names and messages as long as there can be', () => {
     const longest = Array.from({ length: 1_500 }, (_, i) => pod(String(i).padStart(253, 'n')));
-    const status = statusOf(set.wanting(20_000), longest, failing('😀'.repeat(40_000)));
+    const { status } = statusWrite(set.wanting(20_000), longest, refusedBecause('😀'.repeat(40_000)));
     expect(Buffer.byteLength(JSON.stringify(status))).toBeLessThan(2 ** 20);
   });
-
-  it('is written a few times on the way up and down, not once a step', () => {
-    const writesAlong = (replicas: number, counts: readonly number[], from: PodSetBuilder) => {
-      let known = from.wanting(replicas);
-      const written = counts.filter((count) => {
-        const step = decide(known, MANY.slice(-count), { lookedFor: known.view.status.podNames });
-        if (step.do === 'updateStatus') known = known.withStatus(step.status);
-        return step.do === 'updateStatus';
-      });
-      return written.length;
-    };
-    const up = Array.from({ length: 133 }, (_, i) => (i + 1) * 150);
-    expect(writesAlong(20_000, up, set)).toBeLessThan(15);
-    expect(writesAlong(0, up.toReversed(), settledMany)).toBeLessThan(25);
-  });
-
-  it('says why it is written where it names the same Pods', () => {
-    const fewer = MANY.filter((_, i) => i % 6_000 >= 1_000);
-    const because = `${fewer.length} Pods are available, but the status counts 20000`;
-    expect(updateOf(settledMany.wanting(fewer.length), fewer).because).toBe(because);
-  });
 });
 
-describe('where the server refuses to create Pods, the status', () => {
-  const refusal = 'POST pods: 403 pods "web-pod-x" is forbidden: exceeded quota: few, used: pods=1';
-
-  it('takes that back once the Pods are there', () => {
-    const written = settled(set.wanting(2), [pod('a')], failing(refusal));
-    expect(statusOf(written, [pod('a'), pod('b')]).conditions).toMatchObject([
-      { type: 'Ready', status: 'True' },
-      { type: 'Stalled', status: 'False' },
-      { type: 'Reconciling', status: 'False', reason: 'UpToDate' },
-    ]);
-  });
-});
-
-describe('a status that somebody has written by hand', () => {
-  it('may have a condition without a message', () => {
-    const odd = { type: 'Stalled', status: 'True', observedGeneration: 1, reason: 'CreateFailed' } as const;
-    const podSet = set.withCondition({ ...odd, lastTransitionTime: '2026-01-01T00:00:00Z' } as Condition);
-    expect(statusOf(podSet, [], failing('no')).conditions[1]).toMatchObject({
-      ...odd,
-      message: 'no; change what refuses it, and then retry',
-    });
-  });
-
-  it('has no more of a refusal than a condition may hold', () => {
-    const { conditions } = statusOf(set, [], failing('😀'.repeat(40_000)));
-    expect(conditions[1]?.message).toBe('😀'.repeat(32_768));
-  });
-});
-
-describe('a PodSet with an invalid spec', () => {
-  it('says that its name is longer than a label’s value may be', () => {
-    const note = expect.stringContaining('has 64 characters, but at most 63 are allowed');
-    // The API server would refuse the status.
-    expect(decide(aPodSet().named('n'.repeat(64)), [])).toMatchObject({
-      do: 'stalled',
-      message: note,
-      event: { type: 'Warning', reason: 'InvalidSpec', action: 'Reconcile', note },
-    });
-    expect(decide(aPodSet().named('n'.repeat(63)), [])).toMatchObject({ do: 'createPods' });
-  });
-});
-
-describe('a PodSet that is gone or going', () => {
-  it('gets no Pods, and loses none by us', () => {
-    for (const pods of [[], [pod('a'), pod('b')]]) {
-      expect(decide(set.beingDeleted(), pods)).toEqual({
-        do: 'converged',
-        because: 'the PodSet is being deleted',
-      });
-      const views = pods.map(({ view }) => view);
-      expect(decidePodSet({ podSet: 'gone', pods: views, lookedFor: [] }, NOW_MS).do).toBe('converged');
-    }
-  });
-});
-
-describe('what the watcher knows', () => {
-  const [watched] = controller.children;
-  const viewOf = (each: OwnedPodBuilder) => watched?.view(each.object);
-  const ownerOf = (each: OwnedPodBuilder) => watched?.ownerKey(each.object);
-  const decideInWatcher = (podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[]) => {
-    const primary = controller.primary.view(podSet.object);
-    if (primary === undefined) throw new Error('of no interest');
-    const views = pods.map(viewOf).filter((view) => view !== undefined);
-    return controller.decide(controller.observation(primary, views, podSet.object.metadata), NOW_MS);
+/** Somebody may have to approve of it first. */
+describe('the plan to delete Pods', () => {
+  const planOf = (replicas: number, pods: readonly OwnedPodBuilder[]) => {
+    const step = decided(set.wanting(replicas).ofGeneration(3), pods);
+    return 'deletes' in step ? step.deletes : undefined;
   };
 
-  it('is what a list by labels shows: Pods with the labels that are its own or nobody’s', () => {
-    expect(watched?.labelSelector).toBe('version=v0.1,app');
-    expect([pod('a'), pod('a').orphaned()].map(ownerOf)).toEqual(['default/web', 'default/web']);
-    expect(viewOf(pod('a'))).toEqual(pod('a').view);
-    for (const other of [pod('a').foreign(), pod('a').relabelled(), pod('a').foreign().relabelled()])
-      expect([viewOf(other), ownerOf(other)]).toEqual([undefined, undefined]);
+  it('says how many go, which ones first, and by which generation of the spec', () => {
+    const plan = planOf(1, [pod('a'), pod('b').notReady(), pod('c').pending()]);
+    expect(plan).toMatchObject({ what: 'Pod', count: 2, interchangeable: 'generation 3' });
+    expect(namesIn(plan?.objects() ?? [])).toEqual(['c', 'b']);
   });
 
-  it('shows the end of a pause, at which an open run is signalled', () => {
-    const failed = [1, 2, 3, 4, 5].map((age) => pod(`f-${age}`).failed().createdAgo(age));
-    const podSet = settled(set.wanting(2), [...failed, pod('a')]);
-    const reported = { inputs: '', rest: 'a rest', current: false };
-    const newsOf = (pods: readonly OwnedPodBuilder[]) =>
-      newsIn({ decision: decideInWatcher(podSet, pods), inputs: '' }, reported);
-    expect(newsOf([...failed, pod('a')])).toBe('none');
-    const deletedByHand = failed.map((each) => each.beingDeleted());
-    const evicted = pod('a').failed();
-    expect(newsOf([...deletedByHand, pod('a')])).toBe('now');
-    expect(newsOf([...failed, evicted])).toBe('now');
+  it('is for the very failed Pods that are older than those that are kept', () => {
+    const failed = (age: number) =>
+      pod(`f-${age}`)
+        .failed()
+        .createdAgo(age * 100);
+    const six = [1, 2, 3, 4, 5, 6].map(failed);
+    const plan = planOf(0, [...six, failed(7)]);
+    expect(plan).toMatchObject({ what: 'failed Pod', count: 2 });
+    expect(namesIn(plan?.objects() ?? [])).toEqual(['f-6', 'f-7']);
+    // One of the two is deleted by now; or another Pod has failed since.
+    expect(planOf(0, six)?.interchangeable).toBe(plan?.interchangeable);
+    expect(planOf(0, [failed(0), ...six])?.interchangeable).not.toBe(plan?.interchangeable);
   });
+});
 
-  it('does not mistake the Pods of an earlier PodSet of the same name for its own', () => {
-    expect(decideInWatcher(settled(set.wanting(0), []), [pod('a').ofAPredecessor()]).do).toBe('converged');
+describe('a PodSet whose next step is held', () => {
+  it('counts the Pods that there are, once, and goes on naming those that it has yet to release', () => {
+    const [podSet, pods] = [naming('a', 'lost').wanting(1), [pod('a'), pod('b')]];
+    const known = lookedFor(['lost'], pod('lost').relabelled());
+    const step = heldStatus(podSet, pods, known);
+    expect(step).toMatchObject({
+      do: 'updateStatus',
+      status: { podNames: ['a', 'b', 'lost'], readyReplicas: 2 },
+    });
+    const written = podSet.withStatus(step && 'status' in step ? step.status : {});
+    expect(heldStatus(written, pods, known)).toBeUndefined();
+  });
+});
+
+describe('a PodSet with a name that no label can hold', () => {
+  const { primary } = definedController(definition);
+
+  it('is ignored, since the server refuses each write of its status, and says why', () => {
+    const [fits, long] = [63, 64].map((length) => aPodSet().named('n'.repeat(length)).object);
+    expect(fits && primary.view(fits)?.resource?.view).toMatchObject({ replicas: 1 });
+    expect(long && primary.view(long)).toBeUndefined();
+    expect(long && definition.messages?.ignored?.(long)).toMatchObject({
+      message: expect.stringContaining('has 64 characters, but at most 63 are allowed'),
+      advice: ['create a PodSet with a shorter name instead'],
+    });
+    expect(fits && definition.messages?.ignored?.(fits)).toBeUndefined();
   });
 });

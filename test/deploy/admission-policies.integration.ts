@@ -8,7 +8,7 @@ import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { APPROVED_ANNOTATION } from '../../src/contract/control.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { podSetReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
 import {
   NAMESPACES,
@@ -205,7 +205,7 @@ describe('an operator that was installed elsewhere', () => {
         ...aPodSet().wanting(0).object,
         metadata: { name: uniqueName(), namespace, annotations },
       };
-      const path = resourcePath(POD_SETS, { namespace });
+      const path = resourcePath(PodSetKind, { namespace });
       return { method: 'POST', path, query: { dryRun: 'All' }, body };
     };
     for (const approving of [ofNamespace, inNamespace]) {

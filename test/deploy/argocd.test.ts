@@ -52,7 +52,7 @@ describe('to Argo CD', () => {
 
   it.each([
     [
-      'a PodSet whose Pods are refused',
+      'a PodSet of which new Pods are refused: exceeded quota',
       'Degraded',
       'exceeded quota; raise the quota of namespace default, or ask for less',
     ],

@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { buildPrograms } from '../../local/build.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { ask } from '../support/asking.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { chartedWithHooks, hookOf, RELEASE, withControllers, type Delivered } from '../support/delivered.ts';
@@ -130,13 +131,13 @@ async function started(objects: readonly Delivered[], namespace: string) {
 async function work({ team }: Installation): Promise<void> {
   const name = uniqueName();
   await cluster.create(PODS, aPod().in(team).named(name).annotated().manifest);
-  await cluster.create(POD_SETS, { ...aPodSet().wanting(2).object, metadata: { name, namespace: team } });
+  await cluster.create(PodSetKind, { ...aPodSet().wanting(2).object, metadata: { name, namespace: team } });
   await eventually(async () => {
     const pod = await cluster.get({ type: PODS, namespace: team, name });
     return pod?.metadata.labels?.[POD_NAME_LABEL] === name;
   }, WITHIN_MS);
   await eventually(async () => {
-    const set = await cluster.get<PodSet>({ type: POD_SETS, namespace: team, name });
+    const set = await cluster.get<PodSet>({ type: PodSetKind, namespace: team, name });
     return set?.status?.readyReplicas === 2;
   }, WITHIN_MS);
   const binding = { type: ROLE_BINDINGS, namespace: team, name: `ad-kubernetes-${team}` };

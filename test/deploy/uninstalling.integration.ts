@@ -10,7 +10,8 @@ import { bareEnvironment } from '../../local/operator.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { ask, type Answer } from '../support/asking.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { PROGRAM } from '../support/built.ts';
@@ -162,10 +163,10 @@ async function buildAndBinding(): Promise<LiveBuild> {
 /** A PodSet and a labelled Pod, once the operator has done its work. */
 async function pods(): Promise<void> {
   const { metadata, ...podSet } = aPodSet().in(TEAM).wanting(2).object;
-  await cluster.create(POD_SETS, { ...podSet, metadata: { name: metadata.name, namespace: TEAM } });
+  await cluster.create(PodSetKind, { ...podSet, metadata: { name: metadata.name, namespace: TEAM } });
   await cluster.create(PODS, aPod().in(TEAM).named('labelled').annotated().manifest);
   await eventually(async () => {
-    const found = await cluster.get<PodSet>({ type: POD_SETS, namespace: TEAM, name: metadata.name });
+    const found = await cluster.get<PodSet>({ type: PodSetKind, namespace: TEAM, name: metadata.name });
     return found?.status?.readyReplicas === 2;
   }, WITHIN_MS);
   await eventually(async () => (await labels())[POD_NAME_LABEL] === 'labelled', WITHIN_MS);

@@ -8,7 +8,8 @@ import {
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_SET_KIND, POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { POD_SET_KIND } from '../support/pod-sets.ts';
 import type { ContentType } from '../../src/kubernetes/client.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { misleadingSequences, type DryRun, type Write } from '../support/answer-sequences.ts';
@@ -53,7 +54,7 @@ const nameOf = (person: 'alice' | 'bob') => userNameOf(account(person));
 
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
-  const rules = [POD_SETS, BUILDS, NAMESPACES].map(({ group, plural }) => ({
+  const rules = [PodSetKind, BUILDS, NAMESPACES].map(({ group, plural }) => ({
     apiGroups: [group],
     resources: [plural, `${plural}/status`, `${plural}/finalize`, `${plural}/scale`],
     verbs: ['*'],
@@ -90,7 +91,7 @@ function manifestOf(kind: Kind, annotations: Readonly<Record<string, string>> = 
   }
 }
 
-const TYPES = { podset: POD_SETS, xxx: BUILDS, namespace: NAMESPACES } as const;
+const TYPES = { podset: PodSetKind, xxx: BUILDS, namespace: NAMESPACES } as const;
 
 /** One that waits for approval. */
 async function there(kind: Kind): Promise<At> {
@@ -205,14 +206,14 @@ describe('after any sequence of requests by two people', () => {
   function request(name: string | undefined, { person, change }: Write, query = {}) {
     const { client } = person === nameOf('alice') ? alice : bob;
     if (name !== undefined) {
-      const path = resourcePath(POD_SETS, { namespace, name });
+      const path = resourcePath(PodSetKind, { namespace, name });
       return client.request<KubernetesObject>({ method: 'PATCH', path, query, body: annotated(change) });
     }
     const written = Object.entries(change).flatMap(([key, value]): [string, string][] =>
       value === null ? [] : [[key, value]],
     );
     const body = manifestOf('podset', Object.fromEntries(written));
-    const path = resourcePath(POD_SETS, { namespace });
+    const path = resourcePath(PodSetKind, { namespace });
     return client.request<KubernetesObject>({ method: 'POST', path, query, body });
   }
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ask, type Answer } from '../support/asking.ts';
 import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
 import { PODS, ROLE_BINDINGS } from '../support/cluster.ts';
@@ -74,7 +74,7 @@ async function aBuildIn(namespace: string, phase: 'Building' | 'Succeeded'): Pro
 }
 
 async function aPodSetIn(namespace: string, replicas: number): Promise<void> {
-  await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+  await cluster.create(PodSetKind, aPodSet().in(namespace).wanting(replicas).manifest);
   await new LivePodSet(cluster, namespace).isReady(replicas);
 }
 

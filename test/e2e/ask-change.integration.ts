@@ -9,7 +9,8 @@ import {
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { ask as asked, ASK_PROGRAM, type Answer } from '../support/asking.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -38,7 +39,7 @@ async function idle(podSet: KubernetesObject): Promise<void> {
 
 async function aPodSetOf(replicas: number): Promise<LivePodSet> {
   const namespace = await cluster.aNamespace();
-  await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+  await cluster.create<PodSet>(PodSetKind, aPodSet().in(namespace).wanting(replicas).manifest);
   return new LivePodSet(cluster, namespace);
 }
 

@@ -1,6 +1,6 @@
 import { expect, it, jest } from '@jest/globals';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ask } from '../support/asking.ts';
 import { aBuild, aForeignJob } from '../support/builds.ts';
 import { PODS, ROLE_BINDINGS, type At } from '../support/cluster.ts';
@@ -20,8 +20,8 @@ const { cluster } = setUpStage();
 const annotations = (of: Readonly<Record<string, string>>) => ({ metadata: { annotations: of } });
 
 async function aPodSetIn(namespace: string, name: string, replicas: number): Promise<At> {
-  await cluster.create(POD_SETS, aPodSet().in(namespace).named(name).wanting(replicas).manifest);
-  return { type: POD_SETS, namespace, name };
+  await cluster.create(PodSetKind, aPodSet().in(namespace).named(name).wanting(replicas).manifest);
+  return { type: PodSetKind, namespace, name };
 }
 
 /** Changes it once it has all its Pods. */

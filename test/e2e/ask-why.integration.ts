@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ask, expectWhy as expectAnswer, type WhyQuestion } from '../support/asking.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -40,7 +40,7 @@ function expectWhy(question: Question, request: Parameters<typeof ask>[1] = {}):
 }
 
 function createPodSet(namespace: string, replicas: number, name = 'web'): Promise<KubernetesObject> {
-  return cluster.create(POD_SETS, aPodSet().in(namespace).named(name).wanting(replicas).manifest);
+  return cluster.create(PodSetKind, aPodSet().in(namespace).named(name).wanting(replicas).manifest);
 }
 
 function annotate(at: Parameters<typeof cluster.patch>[0], annotations: Readonly<Record<string, string>>) {
@@ -106,7 +106,7 @@ describe('why, while the operator runs,', () => {
   ])('names the pause: on %s', async (which, golden) => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 1);
-    const at = { type: POD_SETS, namespace, name: 'web' };
+    const at = { type: PodSetKind, namespace, name: 'web' };
     await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
     const paused = which === 'itself' ? at : { type: NAMESPACES, name: namespace };
     await annotate(paused, { 'durable-operator.dev/paused': 'true' });
@@ -120,7 +120,7 @@ describe('why, while the operator runs,', () => {
   it('names an annotation that is not followed', async () => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 1);
-    const at = { type: POD_SETS, namespace, name: 'web' };
+    const at = { type: PodSetKind, namespace, name: 'web' };
     await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
     await annotate(at, { 'durable-operator.dev/paused': 'True' });
     await expectWhy({
@@ -132,7 +132,7 @@ describe('why, while the operator runs,', () => {
   it('names what holds a resource whose namespace is being deleted', async () => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 0);
-    const podSet = { type: POD_SETS, namespace, name: 'web' };
+    const podSet = { type: PodSetKind, namespace, name: 'web' };
     await eventually(async () => isReady(await cluster.get(podSet)), WITHIN_MS);
     await cluster.patch(podSet, { metadata: { finalizers: ['test.dev/held'] } });
     await cluster.delete({ type: NAMESPACES, name: namespace });
@@ -160,7 +160,7 @@ describe('why, while the operator runs,', () => {
   it('names a deletion that awaits approval, and one that was rejected', async () => {
     const namespace = await cluster.aNamespace();
     await createPodSet(namespace, 3);
-    const at = { type: POD_SETS, namespace, name: 'web' };
+    const at = { type: PodSetKind, namespace, name: 'web' };
     await eventually(async () => isReady(await cluster.get(at)), WITHIN_MS);
     await annotate(at, { 'durable-operator.dev/approval': 'required' });
     await cluster.patch(at, { spec: { replicas: 1 } });

@@ -2,7 +2,8 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -46,8 +47,8 @@ function told(steps: readonly RecordedStep[], ...verbs: readonly string[]): numb
 describe('every write of the operator is a named step in a history, and every step in a history was written', () => {
   it('of a PodSet that is created, scaled up, scaled down and emptied', async () => {
     const namespace = await cluster.aNamespace();
-    const at = { type: POD_SETS, namespace, name: 'web' };
-    const podSet = await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(2).manifest);
+    const at = { type: PodSetKind, namespace, name: 'web' };
+    const podSet = await cluster.create<PodSet>(PodSetKind, aPodSet().in(namespace).wanting(2).manifest);
     for (const replicas of [2, 30, 3, 0]) {
       await cluster.patch(at, { spec: { replicas } });
       await eventually(async () => {

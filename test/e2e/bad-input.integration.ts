@@ -5,7 +5,7 @@ import type { Condition } from '../../src/controllers/condition.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
 import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { aBuild, BUILD_DEFAULTS, SAMPLE } from '../support/builds.ts';
@@ -66,11 +66,11 @@ describe('admission agrees with the table, and with the check before use', () =>
       ...odd.GOOD_REPLICAS.map((each) => [each, true] as const),
       ...odd.BAD_REPLICAS.map((each) => [each, false] as const),
     ]) {
-      const verdict = { replicas, isAccepted: await tried(POD_SETS, set.wanting(replicas).manifest) };
+      const verdict = { replicas, isAccepted: await tried(PodSetKind, set.wanting(replicas).manifest) };
       expect(verdict).toEqual({ replicas, isAccepted: isGood });
     }
     for (const length of [63, 64, 253])
-      expect(await tried(POD_SETS, set.named('n'.repeat(length)).manifest)).toBe(length === 63);
+      expect(await tried(PodSetKind, set.named('n'.repeat(length)).manifest)).toBe(length === 63);
   });
 });
 
@@ -140,7 +140,7 @@ const CASES: readonly (readonly [kind: string, Case])[] = [
   [
     'PodSet',
     {
-      type: POD_SETS,
+      type: PodSetKind,
       statuses: odd.ODD_POD_SET_STATUSES,
       badStatuses: odd.BAD_POD_SET_STATUSES,
       make: (namespace, name) => aPodSet().in(namespace).named(name).manifest,

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ADMIN } from '../../local/cluster-files.ts';
 import type { ResourceRef } from '../../src/contract/resource.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { refOf, type At } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
@@ -32,7 +33,7 @@ const refOfPodSet = (podSet: PodSet) => refOf('pod-set', podSet);
 
 const create = (replicas: number, annotations: Readonly<Record<string, string>> = {}) => {
   const { manifest } = aPodSet().in(namespace).wanting(replicas);
-  return cluster.create<PodSet>(POD_SETS, {
+  return cluster.create<PodSet>(PodSetKind, {
     ...manifest,
     metadata: { ...manifest.metadata, annotations: ours(annotations) },
   });

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
@@ -28,7 +28,7 @@ it('what a frozen worker has in hand, and what its polls go on taking, is done b
   await startOperator({ taskQueue, command: 'watch' });
   const isFrozen = frozenInItsFirstPod(frozen, proxy);
   const namespace = await cluster.aNamespace();
-  const podSet = await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(REPLICAS).manifest);
+  const podSet = await cluster.create(PodSetKind, aPodSet().in(namespace).wanting(REPLICAS).manifest);
   try {
     await isFrozen;
     const frozenMs = Date.now();
@@ -69,7 +69,7 @@ function frozenInItsFirstPod(
 }
 
 async function namesOf(namespace: string): Promise<readonly string[]> {
-  const podSet = await cluster.get({ type: POD_SETS, namespace, name: 'web' });
+  const podSet = await cluster.get({ type: PodSetKind, namespace, name: 'web' });
   return (podSet as { status?: { podNames?: string[] } } | undefined)?.status?.podNames ?? [];
 }
 

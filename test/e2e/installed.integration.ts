@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { eventRecorder } from '../../activities/events.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
@@ -277,9 +278,9 @@ function askedOfRoleBindings(namespace: string): readonly string[] {
 }
 
 async function podSetting(namespace: string): Promise<void> {
-  const at = { type: POD_SETS, namespace, name: 'web' };
+  const at = { type: PodSetKind, namespace, name: 'web' };
   const { metadata, ...rest } = aPodSet().in(namespace).wanting(3).object;
-  await cluster.create(POD_SETS, { ...rest, metadata: { name: metadata.name, namespace } });
+  await cluster.create(PodSetKind, { ...rest, metadata: { name: metadata.name, namespace } });
   const eventuallyHas = (count: number) =>
     eventually(async () => (await cluster.get<PodSet>(at))?.status?.readyReplicas === count, WITHIN_MS);
   await eventuallyHas(3);

@@ -11,7 +11,7 @@ import {
 } from '../../src/controllers/git-build/resource.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { PODS, type Manifest } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
@@ -65,7 +65,7 @@ it('large objects in one namespace do not delay other namespaces, not even after
   const first = await startOperator(request);
   await inFlight(namesOf('large', COUNT), (name) => cluster.create(PODS, largePod(crowded, name)));
   // Its Pods are listed and adopted by a step.
-  await cluster.create(POD_SETS, aPodSet().in(crowded).named(CLAIMED).wanting(COUNT).manifest);
+  await cluster.create(PodSetKind, aPodSet().in(crowded).named(CLAIMED).wanting(COUNT).manifest);
   await isServed(other, 'before');
   await eventually(async () => {
     const pod = await cluster.get({ type: PODS, namespace: crowded, name: 'large-1' });
@@ -78,6 +78,6 @@ it('large objects in one namespace do not delay other namespaces, not even after
   await isServed(other, 'after');
   expect(peakMbOf(second)).toBeLessThan(MOST_MB);
   await second.end('SIGTERM');
-  await cluster.delete({ type: POD_SETS, namespace: crowded, name: CLAIMED });
+  await cluster.delete({ type: PodSetKind, namespace: crowded, name: CLAIMED });
   await inFlight(namesOf('large', COUNT), (name) => cluster.delete({ type: PODS, namespace: crowded, name }));
 });

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/resource.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { LEASES } from '../../src/api/built-in.ts';
 import type { Lease } from '../../src/kubernetes/lease.ts';
 import { ask } from '../support/asking.ts';
@@ -98,14 +99,14 @@ async function allowLease(): Promise<void> {
 /** Some work for each controller. */
 async function createWork(): Promise<readonly KubernetesObject[]> {
   const pods = Array.from({ length: 8 }, (_, i) => create(`web-${i}`));
-  const podSet = cluster.create(POD_SETS, aPodSet().named('set').in(namespace).wanting(12).manifest);
+  const podSet = cluster.create(PodSetKind, aPodSet().named('set').in(namespace).wanting(12).manifest);
   const build = cluster.create(BUILDS, aBuild(namespace, 'sample').manifest);
   return Promise.all([...pods, podSet, build]);
 }
 
 async function eventuallyDone(work: readonly KubernetesObject[]): Promise<void> {
   for (const { kind, metadata } of work) if (kind === 'Pod') await eventuallyLabelled(metadata.name);
-  const podSet = { type: POD_SETS, namespace, name: 'set' };
+  const podSet = { type: PodSetKind, namespace, name: 'set' };
   await eventually(async () => (await cluster.get<PodSet>(podSet))?.status?.readyReplicas === 12, WITHIN_MS);
   await new LiveBuild(cluster, aBuild(namespace, 'sample').manifest, WITHIN_MS).is('Succeeded');
   const binding = { type: ROLE_BINDINGS, namespace, name: `ad-kubernetes-${namespace}` };

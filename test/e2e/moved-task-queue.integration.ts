@@ -1,6 +1,7 @@
 import { expect, it, jest } from '@jest/globals';
 import type { ResourceRef } from '../../src/contract/resource.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { ask } from '../support/asking.ts';
@@ -35,8 +36,8 @@ it('a run that waits goes on after the task queue has changed, and one in progre
   await limitPods(cluster, small, 3);
   const { metadata, ...rest } = aPodSet().in(held).wanting(2).manifest;
   const annotated = { ...metadata, annotations: { [PAUSED]: 'true' } };
-  const paused = await cluster.create<PodSet>(POD_SETS, { ...rest, metadata: annotated });
-  const failing = await cluster.create<PodSet>(POD_SETS, aPodSet().in(small).wanting(5).manifest);
+  const paused = await cluster.create<PodSet>(PodSetKind, { ...rest, metadata: annotated });
+  const failing = await cluster.create<PodSet>(PodSetKind, aPodSet().in(small).wanting(5).manifest);
   const [ofPaused, ofFailing] = [refOf('pod-set', paused), refOf('pod-set', failing)];
   const first = await eventually(async () => {
     const run = await describeRun(ofPaused);
@@ -65,7 +66,7 @@ it('a run that waits goes on after the task queue has changed, and one in progre
     `nobody polls task queue "${old}"; the operator has moved to task queue "${moved}"`,
   );
   await cluster.patch(
-    { type: POD_SETS, namespace: held, name: paused.metadata.name },
+    { type: PodSetKind, namespace: held, name: paused.metadata.name },
     { metadata: { annotations: { [PAUSED]: null } } },
   );
   await new LivePodSet(cluster, held).isReady(2);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { PODS, refOf, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
@@ -109,7 +109,7 @@ describe('a policy that changes a label of new Pods', () => {
   it('costs at most two Pods, is named in a condition, and no longer matters once it is gone', async () => {
     await changePods('version', VERSION, (value) => value === 'other');
     const web = new LivePodSet(cluster, namespace);
-    await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);
+    await cluster.create(PodSetKind, aPodSet().in(namespace).wanting(3).manifest);
     await eventually(async () => {
       const stalled = conditionOf(await web.get(), 'Stalled');
       expect(stalled).toMatchObject({ status: 'True', reason: 'Overridden' });

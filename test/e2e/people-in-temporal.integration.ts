@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { workflowIdFor } from '../../src/contract/resource.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { ask, expectGolden, normalized } from '../support/asking.ts';
 import { refOf, type At } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -37,7 +38,7 @@ beforeEach(async () => {
 });
 
 async function create(replicas: number): Promise<PodSet> {
-  const podSet = await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+  const podSet = await cluster.create<PodSet>(PodSetKind, aPodSet().in(namespace).wanting(replicas).manifest);
   workflowId = workflowIdFor(refOf('pod-set', podSet));
   return podSet;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { POD_SETS } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { refOf } from '../support/cluster.ts';
 import type { ProxiedRequest } from '../support/fault-proxy.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
@@ -72,7 +72,7 @@ function isWriteIn(namespace: string, { method, path }: ProxiedRequest): boolean
 
 async function expectScaledUpAndDownOnce(operator: KilledOperator): Promise<void> {
   const { namespace } = operator;
-  await cluster.create(POD_SETS, aPodSet().in(namespace).wanting(3).manifest);
+  await cluster.create(PodSetKind, aPodSet().in(namespace).wanting(3).manifest);
   const web = new LivePodSet(cluster, namespace);
   await web.isReady(3);
   await web.scaleTo(1);

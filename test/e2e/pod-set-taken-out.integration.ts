@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Pod } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { NAMESPACES, PODS, refOf } from '../support/cluster.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf, aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
@@ -73,7 +74,10 @@ function deletesIn(namespace: string): ReadonlyMap<string, number> {
 /** Scales from many to 1 while Pods are taken out, and waits for the end of the run. */
 async function scaleDownWhileTakingOut(namespace: string): Promise<readonly TakenOut[]> {
   const web = new LivePodSet(cluster, namespace);
-  const podSet = await cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(PODS_MANY).manifest);
+  const podSet = await cluster.create<PodSet>(
+    PodSetKind,
+    aPodSet().in(namespace).wanting(PODS_MANY).manifest,
+  );
   const other = await cluster.create(
     { group: '', version: 'v1', plural: 'configmaps' },
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'other', namespace } },

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { NODES } from '../../src/api/kinds.ts';
 import { desiredPod, labelsFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from '../support/pod-sets.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { aNodeWithoutKubelet } from '../support/builds.ts';
@@ -38,7 +39,7 @@ beforeEach(async () => {
 const podAt = (name: string) => ({ type: PODS, namespace, name });
 
 function create(replicas: number): Promise<PodSet> {
-  return cluster.create<PodSet>(POD_SETS, aPodSet().in(namespace).wanting(replicas).manifest);
+  return cluster.create<PodSet>(PodSetKind, aPodSet().in(namespace).wanting(replicas).manifest);
 }
 
 async function podsIn(): Promise<readonly Pod[]> {
@@ -75,7 +76,7 @@ describe('a PodSet', () => {
     await cluster.patch(podAt(keep), {
       metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '10' } },
     });
-    const path = resourcePath(POD_SETS, { namespace, name: 'web', subresource: 'scale' });
+    const path = resourcePath(PodSetKind, { namespace, name: 'web', subresource: 'scale' });
     await cluster.client.request({ method: 'PATCH', path, body: { spec: { replicas: 1 } } });
     const podSet = await web.isReady(1);
     expect(podSet.status?.podNames).toEqual([keep]);
@@ -101,9 +102,9 @@ describe('a PodSet', () => {
     await eventually(async () => {
       const seen = await web.get();
       const stalled = conditionOf(seen, 'Stalled');
-      expect(stalled).toMatchObject({ status: 'True', reason: 'CreateFailed' });
+      expect(stalled).toMatchObject({ status: 'True', reason: 'QuotaExceeded' });
       expect(stalled?.message).toContain('exceeded quota');
-      expect(conditionOf(seen, 'Ready')?.message).toBe(`Pods are missing: ${stalled?.message ?? ''}`);
+      expect(conditionOf(seen, 'Ready')?.message).toBe(stalled?.message);
       expect(seen?.status?.readyReplicas).toBe(2);
       return true;
     }, WITHIN_MS);
@@ -132,7 +133,7 @@ describe('a PodSet', () => {
   it('that is deleted without its Pods leaves them, and one of the same name adopts them', async () => {
     const first = await create(2);
     const { status: before } = await web.isReady(2);
-    const path = resourcePath(POD_SETS, { namespace, name: 'web' });
+    const path = resourcePath(PodSetKind, { namespace, name: 'web' });
     await cluster.client.request({ method: 'DELETE', path, query: { propagationPolicy: 'Orphan' } });
     await eventually(async () => (await web.get()) === undefined, WITHIN_MS);
     await eventuallyOver(first);
@@ -213,7 +214,7 @@ describe('a PodSet', () => {
       const names = (await web.get())?.status?.podNames ?? [];
       return names.length === 5 && !names.some((name) => evicted.includes(name));
     }, WITHIN_MS);
-    await eventuallySaid(/^created \d Pods?, as spec\.replicas is 5$/);
+    await eventuallySaid(/^created (Pod|\d Pods) .*, as spec\.replicas is 5$/);
   });
 
   it('says which webhook does not answer, and gets its Pods once nobody asks that any more', async () => {
@@ -239,7 +240,7 @@ describe('a PodSet', () => {
     await create(1);
     const refused = await eventually(async () => {
       const live = await web.get();
-      return conditionOf(live, 'Stalled')?.reason === 'CreateFailed' && live;
+      return conditionOf(live, 'Stalled')?.reason === 'WebhookUnavailable' && live;
     }, WITHIN_MS);
     expect(conditionOf(refused, 'Ready')?.message).toContain(`failed calling webhook "${webhook.name}"`);
     expect(conditionOf(refused, 'Ready')?.message).toContain(`have the webhook ${webhook.name} answer again`);

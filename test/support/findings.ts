@@ -6,7 +6,7 @@ import type { Run } from '../../src/temporal/run-reader.ts';
 import { configuredControllers } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
-import { aPodOf, aPodSet, NOW_MS } from './pod-sets.ts';
+import { aPodOf, aPodSet, NOW_MS, observationOf } from './pod-sets.ts';
 
 /*
  * What `why` has found of a PodSet, for tests of what it says.
@@ -60,7 +60,7 @@ export const FINDINGS: ResourceFindings = {
   cluster: { is: 'there', object: web.object, namespace: undefined },
   temporal: REACHED,
   live: {
-    observation: { podSet: web.view, pods: [aPodOf(web).view], lookedFor: [] },
+    observation: observationOf(web, [aPodOf(web)], {}),
     next: { do: 'createPods', because: 'there is 1 Pod, and spec.replicas is 3' },
   },
   link: 'http://ui/run',

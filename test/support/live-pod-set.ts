@@ -1,7 +1,8 @@
 import { expect } from '@jest/globals';
 import type { Condition } from '../../src/contract/control.ts';
 import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SETS, type PodSet } from '../../src/controllers/pod-set/resource.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
+import { type PodSet } from './pod-sets.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { planIn } from './causes.ts';
 import { PODS, type At, type TestCluster } from './cluster.ts';
@@ -16,7 +17,7 @@ export class LivePodSet {
   readonly #cluster: TestCluster;
 
   constructor(cluster: TestCluster, namespace: string, name = 'web') {
-    this.at = { type: POD_SETS, namespace, name };
+    this.at = { type: PodSetKind, namespace, name };
     this.#cluster = cluster;
   }
 

@@ -1,22 +1,48 @@
-import type { OwnerReference } from '../../src/contract/object.ts';
-import type { Condition } from '../../src/controllers/condition.ts';
-import type { Observation } from '../../src/controllers/pod-set/decide.ts';
-import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
+import type { Cause } from '../../src/contract/cause.ts';
+import type { Condition } from '../../src/contract/control.ts';
+import { causeOfRefusal } from '../../src/contract/refusal.ts';
+import type { KubernetesObject, OwnerReference } from '../../src/contract/object.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import type { LookupValues } from '../../src/controllers/defined/lookups.ts';
+import type {
+  DefinedDecision,
+  DefinedObservation,
+  LibraryStep,
+} from '../../src/controllers/defined/observation.ts';
+import type { DefinedView } from '../../src/controllers/defined/view.ts';
+import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
+import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import {
-  podSetReference,
+  hasLabels,
   labelsFor,
+  ownershipOf,
+  podSetReference,
   podView,
   type Pod,
   type PodView,
 } from '../../src/controllers/pod-set/pod.ts';
-import {
-  POD_SET_KIND,
-  podSetView,
-  type PodSet,
-  type PodSetStatus,
-  type PodSetView,
-} from '../../src/controllers/pod-set/resource.ts';
 import type { Manifest } from './cluster.ts';
+
+export const POD_SET_KIND = {
+  apiVersion: `${PodSetKind.group}/${PodSetKind.version}`,
+  kind: PodSetKind.kind,
+};
+
+/** As the API server has it: what its schema refuses today may have been stored before. */
+export interface PodSet extends KubernetesObject {
+  readonly spec?: { readonly replicas?: number };
+  readonly status?: Partial<PodSetStatus>;
+}
+
+export interface PodSetStatus {
+  readonly podNames: readonly string[];
+  readonly readyReplicas: number;
+  readonly selector: string;
+  readonly observedGeneration: number;
+  readonly conditions: readonly Condition[];
+  readonly lastHandledReconcileAt?: string;
+  readonly lastHandledApproval?: string;
+}
 
 export const NAMESPACE = 'default';
 export const POD_SET_UID = 'uid-of-web';
@@ -36,14 +62,6 @@ interface PodSetFields {
   readonly metadata: PodSet['metadata'];
   readonly replicas: unknown;
   readonly status: Partial<PodSetStatus>;
-}
-
-/** What is known after the server has refused a step, in these words. */
-export function failing(
-  refusal: string,
-  step: StepFailure['step'] = 'createPods',
-): Pick<Observation, 'failure'> {
-  return { failure: { step, refusal } };
 }
 
 export class PodSetBuilder {
@@ -98,8 +116,11 @@ export class PodSetBuilder {
     return { ...POD_SET_KIND, metadata: { ...metadata }, spec: { replicas: replicas as number }, status };
   }
 
-  get view(): PodSetView {
-    return podSetView(this.object);
+  /** As the watcher keeps it. */
+  get view(): DefinedView {
+    const view = controller.primary.view(this.object);
+    if (view === undefined) throw new Error('it is of no interest');
+    return view;
   }
 
   /** As one writes it. */
@@ -265,7 +286,7 @@ export class OwnedPodBuilder {
   }
 
   on(nodeName: string): OwnedPodBuilder {
-    return new OwnedPodBuilder({ ...this.#pod, spec: { nodeName } });
+    return new OwnedPodBuilder({ ...this.#pod, spec: { ...this.#pod.spec, nodeName } });
   }
 
   unscheduled(): OwnedPodBuilder {
@@ -277,9 +298,9 @@ export class OwnedPodBuilder {
     return this.#pod;
   }
 
-  /** As one of the PodSet `web`. */
+  /** As the watcher keeps it. */
   get view(): PodView {
-    const view = podView(this.#pod, 'web');
+    const view = podView(this.#pod);
     if (view === undefined) throw new Error('no Pod');
     return view;
   }
@@ -291,4 +312,67 @@ export class OwnedPodBuilder {
   #withStatus(status: NonNullable<Pod['status']>): OwnedPodBuilder {
     return new OwnedPodBuilder({ ...this.#pod, status: { ...this.#pod.status, ...status } });
   }
+}
+
+const controller = definedController(definition);
+
+/** What a step has found out. */
+export interface Known {
+  /** `named`, or `node n1` */
+  readonly lookups?: LookupValues;
+  /** Why a step was refused just now. */
+  readonly refused?: Cause;
+}
+
+/** @param known undefined: it is the watcher that decides */
+export function observationOf(
+  podSet: PodSetBuilder,
+  pods: readonly OwnedPodBuilder[],
+  known?: Known,
+): DefinedObservation {
+  const [child] = controller.children;
+  const views = pods.flatMap(({ object }) => child?.view(object) ?? []);
+  const seen = controller.observation(podSet.view, views, podSet.object.metadata);
+  if (known === undefined || seen === 'gone') return seen;
+  const { lookups = {}, refused } = known;
+  return { ...seen, lookups, live: refused === undefined ? {} : { refused } };
+}
+
+/** As the operator decides. */
+export function decided(...about: Parameters<typeof observationOf>): DefinedDecision {
+  return controller.decide(observationOf(...about), NOW_MS);
+}
+
+/** The write of the status while the next step is held. */
+export function heldStatus(...about: Parameters<typeof observationOf>) {
+  return controller.statusStep?.(observationOf(...about), NOW_MS);
+}
+
+type StatusUpdate = LibraryStep & { readonly do: 'updateStatus' };
+
+/** @throws Error where it is not written */
+export function statusWrite(...about: Parameters<typeof observationOf>): StatusUpdate {
+  const step = decided(...about);
+  if (step.do === 'updateStatus' && 'status' in step) return step;
+  throw new Error(`the status is not written, but: ${step.do}`);
+}
+
+/** With the status that says all there is to say of these Pods. */
+export function settled(...[podSet, pods, known = {}]: Parameters<typeof observationOf>): PodSetBuilder {
+  const step = decided(podSet, pods, known);
+  return step.do === 'updateStatus' && 'status' in step ? podSet.withStatus(step.status) : podSet;
+}
+
+/** In the words of a server that refuses a step. */
+export function refusedBecause(message: string): Known {
+  return { refused: causeOfRefusal(message, { namespace: NAMESPACE }) };
+}
+
+/** That those Pods, which the status names, were looked for, and those of them found that are there. */
+export function lookedFor(names: readonly string[], ...found: readonly OwnedPodBuilder[]): Known {
+  const pods = found.map(({ object: { metadata } }) => ({
+    ...ownershipOf(metadata),
+    hasLabels: hasLabels(metadata, 'web'),
+  }));
+  return { lookups: { named: { names, found: pods } } };
 }

@@ -4,11 +4,21 @@ import { decideBuild } from '../../src/controllers/git-build/decide.ts';
 import type { Observation as BuildObservation } from '../../src/controllers/git-build/observation.ts';
 import { BUILD_KIND, type BuildStatus } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
-import { decidePodSet, type Observation } from '../../src/controllers/pod-set/decide.ts';
-import type { StepFailure } from '../../src/controllers/pod-set/status.ts';
+import { ApiError } from '../../src/contract/api-error.ts';
+import { causeOfError } from '../../src/kubernetes/causes.ts';
 import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from './build-views.ts';
-import { aPodOf, aPodSet, failing, NOW_MS, type OwnedPodBuilder, type PodSetBuilder } from './pod-sets.ts';
+import {
+  aPodOf,
+  aPodSet,
+  lookedFor,
+  NAMESPACE,
+  refusedBecause,
+  statusWrite,
+  type Known,
+  type OwnedPodBuilder,
+  type PodSetBuilder,
+} from './pod-sets.ts';
 
 /*
  * A PodSet and an Xxx in every state that their status tells of, as the operator's own functions write it; and what
@@ -62,6 +72,7 @@ function withFindings(conditions: readonly Condition[] = [], ...findings: readon
 function* podSetStates(): Iterable<State> {
   const set = aPodSet().wanting(2);
   const [a, b] = [aPodOf(set, 'web-pod-a'), aPodOf(set, 'web-pod-b')];
+  const naming = set.withStatus({ podNames: ['web-pod-b'] });
   const failed = [a.failed().createdAgo(1), b.failed().createdAgo(1)];
   const state = (name: string, verdict: Verdict, podSet: PodSetBuilder): State => ({
     name: `a PodSet ${name}`,
@@ -75,27 +86,36 @@ function* podSetStates(): Iterable<State> {
   yield state('whose Pods are being created', PROGRESSING, reported(set.wanting(999), manyPods(set)));
   yield state('whose Pods are being deleted', PROGRESSING, reported(set.wanting(1), manyPods(set)));
   yield state('whose Pods are not Ready yet', PROGRESSING, reported(set, [a, b.unreadyFor(59)]));
-  const unready = (why: string, pod: OwnedPodBuilder, trouble?: string) => {
-    const nodes = [{ name: pod.view.node, ...(trouble !== undefined && { trouble }) }];
-    return state(`of which a Pod ${why}`, NOT_READY, reported(set, [a, pod], { nodes }));
-  };
+  yield state('whose Pods are not known', PROGRESSING, reported(naming, [a], lookedFor([])));
+  const unready = (why: string, pod: OwnedPodBuilder, node?: object) =>
+    state(
+      `of which a Pod ${why}`,
+      NOT_READY,
+      reported(set, [a, pod.on('n1')], { lookups: { 'node n1': node } }),
+    );
   const waiting = (reason: string) => b.withContainer({ state: { waiting: { reason } } });
   yield unready('was not Ready for a minute', b.unreadyFor(60));
-  yield unready('is on a node that is not ready', b.unreadyFor(60), 'is on node n1, which is not ready');
+  yield unready('is on a node that is not ready', b.unreadyFor(60), {
+    metadata: { name: 'n1' },
+    status: { conditions: [{ type: 'Ready', status: 'Unknown' }] },
+  });
   yield unready('waits for a gate', b.gated('example.com/quota'));
   yield unready('fits on no node', b.unschedulable('0/1 nodes are available: 1 Insufficient cpu.'));
   yield unready('has an image that is missing', waiting('ErrImagePull'));
   yield unready('has a container that cannot start', waiting('CreateContainerError'));
   yield unready('has a container that ends again and again', waiting('CrashLoopBackOff'));
   yield state('whose Pods failed', PROGRESSING, reported(set, failed));
-  yield state('whose Pods are refused', STALLED, reported(set, [a], failing('exceeded quota')));
-  const overridden = { step: 'createPods', refusal: 'a policy changed a label', isOverridden: true } as const;
-  yield state('whose Pods are changed by a policy', STALLED, reported(set, [a], { failure: overridden }));
-  const refused = (step: StepFailure['step'], podSet: PodSetBuilder, ...pods: readonly OwnedPodBuilder[]) =>
-    state(`whose ${step} is refused`, STALLED, reported(podSet, pods, failing('denied', step)));
-  yield refused('deletePods', set.wanting(1), a, b);
-  yield refused('adoptPods', set, a, b.orphaned());
-  yield refused('releasePods', set, a, b.relabelled());
+  const refused = (why: string, known: Known, podSet = set, ...pods: readonly OwnedPodBuilder[]) =>
+    state(`of which ${why}`, STALLED, reported(podSet, pods, known));
+  for (const words of ['exceeded quota', 'violates PodSecurity', 'failed calling webhook "w"', 'denied'])
+    yield refused(`new Pods are refused: ${words}`, refusedBecause(words), set, a);
+  const forbidden = new ApiError('no', { classification: 'access-denied' });
+  const WHERE = { resource: 'podset/web', namespace: NAMESPACE };
+  yield refused('no Pods may be deleted', { refused: causeOfError(forbidden, WHERE) }, set.wanting(1), a, b);
+  const DENIED = refusedBecause('denied');
+  yield refused('Pods may not be adopted', DENIED, set, a, b.orphaned());
+  const lost = lookedFor(['web-pod-b'], b.relabelled());
+  yield refused('Pods may not be released', { ...DENIED, ...lost }, naming, a);
   yield state('with an invalid spec', STALLED, reported(set.wanting(-1), [a]));
   yield state('that is being deleted', DELETING, reported(set.wanting(999), manyPods(set)).beingDeleted());
   const surplus = reported(set.wanting(1), manyPods(set));
@@ -113,16 +133,8 @@ function manyPods(set: PodSetBuilder): OwnedPodBuilder[] {
 }
 
 /** With the status that is to be written for these Pods. */
-function reported(
-  set: PodSetBuilder,
-  pods: readonly OwnedPodBuilder[],
-  more: Pick<Observation, 'failure' | 'nodes'> = {},
-): PodSetBuilder {
-  const views = pods.map(({ view }) => view);
-  const known = { podSet: set.view, pods: views, lookedFor: [] };
-  const step = decidePodSet({ ...known, ...more }, NOW_MS);
-  if (step.do !== 'updateStatus') throw new Error(`the status is not written, but: ${step.do}`);
-  return set.withStatus(step.status);
+function reported(podSet: PodSetBuilder, pods: readonly OwnedPodBuilder[], known: Known = {}): PodSetBuilder {
+  return podSet.withStatus(statusWrite(podSet, pods, known).status);
 }
 
 const ENDED = '2026-11-21T12:00:00Z';

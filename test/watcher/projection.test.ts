@@ -5,7 +5,7 @@ import { projectChild, projectPrimary } from '../../src/watcher/known-objects.ts
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
 import { FINALIZER, LABELS } from '../support/build-views.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
-import { POD_SET_KIND } from '../../src/controllers/pod-set/resource.ts';
+import { POD_SET_KIND } from '../support/pod-sets.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 
 const controllers = controllersOf(durableOperator, {
@@ -57,7 +57,8 @@ describe.each(durableOperator.controllers)('what $name keeps of an object', ({ n
     const object = large({ 'durable-operator.dev/build-name': build });
     for (const { primary, children } of controllers.filter((each) => each.name === name)) {
       const kept = [
-        projectPrimary(primary, object),
+        // Who creates a resource gives it no status.
+        projectPrimary(primary, { ...object, status: {} }),
         ...children.map((child) => projectChild(child, object)),
       ].map((projection) => JSON.stringify(projection ?? {}).length);
       expect(Math.max(...kept)).toBeLessThan(8_192);

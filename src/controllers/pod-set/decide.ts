@@ -1,288 +1,248 @@
+import type {
+  Condition,
+  DecisionContext,
+  Decision,
+  NextOf,
+  StatusOf,
+  ViewedObject,
+} from '../../api/index.ts';
+import type { PodSetKind } from './kind.ts';
 import {
-  converged,
-  stalled,
-  waitFor,
-  type NextStep,
-  type DecisionEvent,
-  type Deletion,
-  type Observe,
-  type Rest,
-  type Step,
-  warning,
-} from '../../contract/decision.ts';
-import { isObjectName } from '../kinds.ts';
-import { podsInWords, type Disruption, type PodView } from './pod.ts';
+  isAvailable,
+  isPodName,
+  selectorFor,
+  type Disruption,
+  type PodOwnership,
+  type PodView,
+} from './pod.ts';
 import { podsToDelete } from './ranking.ts';
-import { hasTooLongName, type PodSetView } from './resource.ts';
-import { isFarBehind, statusToWrite, whyUpdate, type StatusPatch, type StepFailure } from './status.ts';
-import { invalidSpec, podsFailed, unreadinessOf, type NodeSeen, type Unreadiness } from './unready.ts';
+import { podsFailed, unreadinessOf } from './unready.ts';
 
-/** What is known of a PodSet and its Pods. */
-export interface Observation {
-  readonly podSet: PodSetView | 'gone';
-  /** At least those with the PodSet's labels; and what became of them and of others since. */
-  readonly pods: readonly PodView[];
-  /** All Pods with the labels are known as they were at this time, or later; undefined: nobody knows since when. */
-  readonly asOfMs?: number | undefined;
-  /** Names that are not among the Pods with the labels, and that were read one by one; those found are in `pods`. */
-  readonly lookedFor: readonly string[];
-  /** Those of Pods that stay unready and do not say why, where they were read. */
-  readonly nodes?: readonly NodeSeen[];
-  /** Of the last step, where it has done nothing. */
-  readonly failure?: StepFailure;
-}
-
-export type PodSetStep = PodsStep | UpdateStatus;
-
-/** What is done to Pods. */
-type PodsStep = CreatePods | DeletePods | AdoptPods | ReleasePods;
-
-export interface CreatePods extends Step {
-  readonly do: 'createPods';
-  /** How many are missing, of `replicas`. */
-  readonly count: number;
+/** What decisions need of a PodSet itself. */
+export interface PodSetView {
+  readonly generation: number;
   readonly replicas: number;
+  /** As its status says. */
+  readonly podNames: readonly string[];
+  readonly readyReplicas: number;
+  /** The condition, as it is. */
+  readonly ready?: Pick<Condition, 'reason' | 'message'>;
+  /** When somebody asked for a reconcile, in milliseconds since the epoch. */
+  readonly requestedMs?: number;
 }
 
-export interface DeletePods extends Step {
-  readonly do: 'deletePods';
+/** Pods that the status names, and that the watch does not show among those of the PodSet. */
+export interface NamedPods {
+  readonly names: readonly string[];
+  /** Those of them that are there, and not being deleted. */
+  readonly found: readonly (PodOwnership & { readonly hasLabels: boolean })[];
+}
+
+/** What each step is handed over. */
+export interface Steps {
+  readonly createPods: { readonly count: number; readonly replicas: number };
+  readonly deletePods: PodsToDelete;
+  readonly adoptPods: readonly PodOwnership[];
+  readonly releasePods: readonly PodOwnership[];
+}
+
+export interface PodsToDelete {
   readonly what: 'Pod' | 'failed Pod';
-  /** So many of `pods`, in the order of scaling down. */
-  readonly count: number;
+  /** The first to be deleted first. */
   readonly pods: readonly PodView[];
-  /** How many stay; undefined: those to delete are none of them. */
+  /** Other Pods would do as well, as long as this is to be reached. */
+  readonly goal: string;
+  /** Of how many stay; undefined: those to delete are none of them. */
   readonly replicas?: number;
 }
 
-/** Become the controller of Pods that have the labels, and none. */
-export interface AdoptPods extends Step {
-  readonly do: 'adoptPods';
-  readonly pods: readonly PodView[];
-}
+type Status = StatusOf<typeof PodSetKind>;
+export type Context = DecisionContext<
+  ViewedObject<PodSetView | undefined>,
+  PodView,
+  undefined,
+  unknown,
+  { readonly named: NamedPods }
+>;
+type Next = NextOf<Steps, Status>;
 
-/** Give up Pods that have lost the labels. */
-export interface ReleasePods extends Step {
-  readonly do: 'releasePods';
-  readonly pods: readonly PodView[];
-}
-
-export interface UpdateStatus extends Step {
-  readonly do: 'updateStatus';
-  /** What it lacks stays as it is. */
-  readonly status: StatusPatch;
-}
-
-/** Read what the watch does not show. */
-export interface Look extends Observe {
-  /** Pods that the status names, and that are not among those with the labels. */
-  readonly names: readonly string[];
-  /** That of a Pod that stays unready and does not say why. Default: none. */
-  readonly node?: string;
-}
-
-/** @param nowMs decides only when a failed Pod is replaced, and dates conditions */
-export function decidePodSet(observation: Observation, nowMs: number): NextStep<PodSetStep, Look> {
-  const { podSet } = observation;
-  if (podSet === 'gone') return converged('the PodSet is gone, or its namespace is being deleted');
-  if (podSet.isBeingDeleted) return converged('the PodSet is being deleted');
-  const { spec } = podSet;
-  // The server refuses every write of it, that of its status as well.
-  if ('invalid' in spec && hasTooLongName(podSet)) return refused(podSet, spec.invalid);
-  const situation = situationOf(observation, podSet, nowMs);
-  // The status is the memory of which Pods are ours, and forgets those without our labels: they come before it.
-  return look(situation) ?? release(situation) ?? workOrRest(situation);
-}
-
-/** The status of the Pods as they are, also while none may be created or deleted. */
-export function podSetStatusStep(observation: Observation, nowMs: number): UpdateStatus | undefined {
-  const { podSet } = observation;
-  if (podSet === 'gone' || podSet.isBeingDeleted || hasTooLongName(podSet)) return undefined;
-  return updateStatus(situationOf(observation, podSet, nowMs));
-}
-
-export function isAvailable({ matches, life }: PodView): boolean {
-  return matches && (life === 'pending' || life === 'running');
-}
-
-interface Situation {
-  readonly observation: Observation;
-  readonly podSet: PodSetView;
-  /** Those of ours that make up the desired number. */
-  readonly available: readonly PodView[];
-  /** Those of ours that have lost the labels, and are to be released. */
-  readonly lost: readonly PodView[];
-  readonly finished: readonly PodView[];
-  /** Until Pods may be created again. */
-  readonly pauseMs: number;
-  /** Of the available ones; undefined: all are Ready. */
-  readonly unreadiness: Unreadiness | undefined;
-  readonly nowMs: number;
-}
-
-function situationOf(observation: Observation, podSet: PodSetView, nowMs: number): Situation {
-  const ours = observation.pods.filter(({ controllerUid }) => controllerUid === podSet.uid);
-  const finished = ours.filter(({ matches, life }) => matches && life === 'finished');
-  const available = ours.filter(isAvailable);
-  const lost = ours.filter(({ matches, life }) => !matches && life !== 'being deleted');
-  const unreadiness = unreadinessOf(available, { podSet, nodes: observation.nodes ?? [], nowMs });
-  return {
-    observation,
-    podSet,
-    available,
-    lost,
-    finished,
-    pauseMs: pauseMs(failedOf(finished, podSet.control?.requestedAt, nowMs), nowMs),
-    unreadiness,
-    nowMs,
-  };
-}
-
-/** A Pod of ours that has lost the labels is not among those that are listed; the status still names it. */
-function look({ observation, podSet }: Situation): Look | undefined {
-  const { podNames } = podSet.status;
-  const known = new Set([...observation.pods.map(({ name }) => name), ...observation.lookedFor]);
-  // The status may be somebody's own work.
-  const names = podNames.filter((name) => isObjectName(name) && !known.has(name));
-  if (names.length === 0) return undefined;
-  return {
-    do: 'observe',
-    because: `the status names ${podsInWords(names.length)} that ${names.length === 1 ? 'does' : 'do'} not have the PodSet's labels`,
-    names,
-  };
-}
-
-function release(situation: Situation): PodSetStep | undefined {
-  const work = releasePods(situation);
-  return work && (reportFailure(situation, work) ?? work);
-}
-
-function releasePods({ lost: pods }: Situation): ReleasePods | undefined {
-  if (pods.length === 0) return undefined;
-  const because = `${podsInWords(pods.length)} lost the labels of the PodSet`;
-  return { do: 'releasePods', because, writes: pods.length, pods };
-}
-
-function workOrRest(situation: Situation): PodSetStep | Rest | Look {
-  const { podSet, available } = situation;
-  if ('invalid' in podSet.spec) return updateStatus(situation) ?? refused(podSet, podSet.spec.invalid);
-  const { replicas } = podSet.spec;
-  const work = nextWork(situation, replicas);
-  if (work === undefined) return settle(situation, replicas);
-  const isDue = isFarBehind(podSet.status, available);
-  return reportFailure(situation, work) ?? (isDue ? updateStatus(situation) : undefined) ?? work;
-}
-
-/** Who waits for a step that fails sees what there is until then. */
-function reportFailure(situation: Situation, { do: step }: PodsStep): UpdateStatus | undefined {
-  const { failure } = situation.observation;
-  return failure?.step === step ? updateStatus(situation, failure) : undefined;
-}
-
-function nextWork(situation: Situation, replicas: number): PodsStep | undefined {
+/** The whole difference at once; then what is left to do, and the status. */
+export function decidePodSet(context: Context, next: Next): Decision {
+  const { view } = context.resource;
+  if (view === undefined) return next.converged('its name is too long');
+  const seen = new PodsSeen(context, view);
   return (
-    adoptPods(situation) ??
-    deleteSurplus(situation, replicas) ??
-    deleteFinished(situation) ??
-    createPods(situation, replicas)
+    // The names of new Pods follow from the status: what that names has to be known before.
+    release(seen, next) ??
+    adopt(seen, next) ??
+    deleteSurplus(seen, next) ??
+    deleteFinished(seen, next) ??
+    createMissing(seen, next) ??
+    settle(seen, next)
   );
 }
 
-/** As the ReplicaSet controller does: what is finished, or being deleted, is left to itself. */
-function adoptPods({ observation }: Situation): AdoptPods | undefined {
-  const pods = observation.pods.filter((pod) => pod.controllerUid === undefined && isAvailable(pod));
-  if (pods.length === 0) return undefined;
-  const verb = pods.length === 1 ? 'has' : 'have';
-  const because = `${podsInWords(pods.length)} with the labels of the PodSet ${verb} no controller`;
-  return { do: 'adoptPods', because, writes: pods.length, pods };
+/**
+ * While Pods are created, their names stay: those of new Pods follow from them, and a create that is late meets AlreadyExists then. And a
+ * name stays until it is known that its Pod is gone, or released: nothing else tells of one that lost the labels.
+ */
+export function statusOf(context: Context): Status {
+  const { metadata, view } = context.resource;
+  if (view === undefined) return {};
+  const seen = new PodsSeen(context, view);
+  const areNamesKept = seen.isCreating && context.refused === undefined;
+  return {
+    podNames: [...(areNamesKept ? view.podNames : seen.names)],
+    readyReplicas: seen.available.length,
+    selector: selectorFor(metadata.name),
+  };
 }
 
-function deleteSurplus({ podSet, available, nowMs }: Situation, replicas: number): DeletePods | undefined {
-  const count = available.length - replicas;
-  if (count <= 0) return undefined;
-  const because = `there ${isOrAre(available.length)}, and spec.replicas is ${replicas}`;
-  const deletes: Deletion = {
-    what: 'Pod',
-    count,
-    objects: () => podsToDelete(available, count, nowMs).map(({ name, uid }) => ({ name, uid })),
-    interchangeable: `generation ${podSet.generation}`,
-  };
-  return { do: 'deletePods', because, writes: count, what: 'Pod', count, pods: available, replicas, deletes };
+/** `1 Pod`, `3 Pods` */
+export function podsInWords(count: number): string {
+  return count === 1 ? '1 Pod' : `${count} Pods`;
+}
+
+/** The Pods of a PodSet, by what is to be done with them. */
+class PodsSeen {
+  readonly context: Context;
+  readonly view: PodSetView;
+  /** Those of ours that make up the desired number. */
+  readonly available: readonly PodView[];
+  readonly finished: readonly PodView[];
+  /** Those with the labels, and without a controller. As the ReplicaSet controller does: what is finished is left to itself. */
+  readonly orphans: readonly PodView[];
+  /** Until Pods may be created again. */
+  readonly pauseMs: number;
+  /** Those of ours that have lost the labels. */
+  readonly lost: readonly PodOwnership[];
+  /** Names in the status of which nobody knows what has become: they came or went while the run goes on. */
+  readonly unclear: readonly string[];
+
+  constructor(context: Context, view: PodSetView) {
+    const { owned, resource, lookups, nowMs } = context;
+    const known = new Set(owned.map(({ name }) => name));
+    const ours = owned.filter(({ controllerUid }) => controllerUid === resource.metadata.uid);
+    this.context = context;
+    this.view = view;
+    this.available = ours.filter(isAvailable);
+    this.finished = ours.filter(({ life }) => life === 'finished');
+    this.orphans = owned.filter((pod) => pod.controllerUid === undefined && isAvailable(pod));
+    this.pauseMs = pauseMs(failedOf(this.finished, view.requestedMs, nowMs), nowMs);
+    // The status may be somebody's own work.
+    const unseen = view.podNames.filter((name) => isPodName(name) && !known.has(name));
+    const { names = [], found = [] } = (unseen.length > 0 ? lookups.named : undefined) ?? {};
+    this.lost = found.filter((pod) => pod.controllerUid === resource.metadata.uid && !pod.hasLabels);
+    this.unclear = unseen.filter(
+      (name) => !names.includes(name) || found.some((pod) => pod.name === name && pod.hasLabels),
+    );
+  }
+
+  get surplus(): number {
+    return this.available.length - this.view.replicas;
+  }
+
+  get isCreating(): boolean {
+    return this.surplus < 0 && this.pauseMs === 0;
+  }
+
+  /** Of the status: the oldest stay the same as others come and go. */
+  get names(): readonly string[] {
+    const lost = this.lost.map(({ name }) => name);
+    const available = this.available.toSorted(byAge).map(({ name }) => name);
+    return [...this.unclear, ...lost, ...available].slice(0, NAMED_MAX).sort();
+  }
+}
+
+function adopt({ orphans }: PodsSeen, next: Next): Decision | undefined {
+  if (orphans.length === 0) return undefined;
+  const verb = orphans.length === 1 ? 'has' : 'have';
+  return next.do.adoptPods(
+    `${podsInWords(orphans.length)} with the labels of the PodSet ${verb} no controller`,
+    orphans,
+  );
+}
+
+function deleteSurplus(seen: PodsSeen, next: Next): Decision | undefined {
+  const { available, surplus, context } = seen;
+  if (surplus <= 0) return undefined;
+  const { generation, replicas } = seen.view;
+  const pods = podsToDelete(available, surplus, context.nowMs);
+  const goal = `generation ${generation}`;
+  const step = next.do.deletePods(why(seen), { what: 'Pod', pods, goal, replicas });
+  return withCount(seen, next, next.reason('PodsSurplus', step));
 }
 
 /** Its plan is for the Pods that are older than the oldest one that is kept: a Pod that fails later makes another plan. */
-function deleteFinished({ podSet, finished }: Situation): DeletePods | undefined {
-  const newest = newestFirst(finished);
+function deleteFinished({ finished, view }: PodsSeen, next: Next): Decision | undefined {
+  const newest = finished.toSorted(byAge).reverse();
   const pods = newest.slice(FINISHED_KEPT);
   const oldestKept = newest[FINISHED_KEPT - 1];
-  const count = pods.length;
-  if (count === 0 || oldestKept === undefined) return undefined;
-  const because = `only the ${FINISHED_KEPT} newest failed Pods are kept`;
-  const what = 'failed Pod';
-  const interchangeable = `generation ${podSet.generation}, older than Pod ${oldestKept.uid}`;
-  const objects = () => pods.map(({ name, uid }) => ({ name, uid }));
-  const deletes: Deletion = { what, count, objects, interchangeable };
-  return { do: 'deletePods', because, writes: count, what, count, pods, deletes };
+  if (pods.length === 0 || oldestKept === undefined) return undefined;
+  const goal = `generation ${view.generation}, older than Pod ${oldestKept.uid}`;
+  return next.do.deletePods(`only the ${FINISHED_KEPT} newest failed Pods are kept`, {
+    ...{ what: 'failed Pod', pods, goal },
+  });
 }
 
-function createPods(situation: Situation, replicas: number): CreatePods | undefined {
-  const { available, pauseMs: pause } = situation;
-  const count = replicas - available.length;
-  if (count <= 0 || pause > 0) return undefined;
-  const because = `there ${isOrAre(available.length)}, and spec.replicas is ${replicas}`;
-  return { do: 'createPods', because, writes: count, count, replicas };
+function createMissing(seen: PodsSeen, next: Next): Decision | undefined {
+  if (!seen.isCreating) return undefined;
+  const { replicas } = seen.view;
+  const step = next.do.createPods(why(seen), { count: -seen.surplus, replicas });
+  return withCount(seen, next, next.reason('PodsMissing', step));
 }
 
-/** The status, and then the end. */
-function settle(situation: Situation, replicas: number): UpdateStatus | Rest | Look {
-  const { unreadiness } = situation;
-  const node = unreadiness && 'nodeToRead' in unreadiness ? unreadiness.nodeToRead : undefined;
-  if (node !== undefined && situation.available.length >= replicas)
-    return { do: 'observe', because: `a Pod on node ${node} stays unready`, names: [], node };
-  const update = updateStatus(situation);
-  if (update !== undefined) return update;
-  if (situation.available.length >= replicas) return atRest(situation);
-  const { podSet, finished, pauseMs: pause } = situation;
-  const cause = podsFailed(podSet);
-  const event = warning(cause, 'Create', newestFirst(finished)[0]?.uid);
-  return { ...waitFor('the pause after failed Pods to end', pause, cause), event };
+function why({ available, view }: PodsSeen): string {
+  const are = available.length === 1 ? 'is' : 'are';
+  return `there ${are} ${podsInWords(available.length)}, and spec.replicas is ${view.replicas}`;
 }
 
-/** Without an open run: 10,000 Pods whose image is missing need none. */
-function atRest({ unreadiness }: Situation): Rest {
-  if (unreadiness === undefined) return converged('its Pods and its status are up to date');
-  if ('recheckMs' in unreadiness) return converged('its Pods are starting', unreadiness);
-  return converged('all desired Pods exist, but some are not Ready', { notReady: unreadiness.cause });
+/** Who follows it sees how far it is. */
+function withCount({ available, view }: PodsSeen, next: Next, step: Decision): Decision {
+  const isFarBehind = Math.abs(available.length - view.readyReplicas) >= LAG_MAX;
+  return isFarBehind ? next.record({ readyReplicas: available.length }, step) : step;
 }
 
-function updateStatus(situation: Situation, failure?: StepFailure): UpdateStatus | undefined {
-  const { podSet, pauseMs: pause, nowMs } = situation;
-  const status = statusToWrite({ ...situation, isPausing: pause > 0, failure }, nowMs);
-  if (status === undefined) return undefined;
-  const event = unreadyEvent(situation, status);
-  return { do: 'updateStatus', because: whyUpdate(podSet.status, status), status, ...(event && { event }) };
+/** A Pod of ours that has lost the labels is not among those that are watched; the status still names it. */
+function release({ unclear, lost }: PodsSeen, next: Next): Decision | undefined {
+  if (lost.length > 0)
+    return next.do.releasePods(`${podsInWords(lost.length)} lost the labels of the PodSet`, lost);
+  return unclear.length === 0 ? undefined : next.wait('another look at its Pods', { recheckAfter: '1s' });
 }
 
-/** Once, as that begins. */
-function unreadyEvent(
-  { podSet, unreadiness }: Situation,
-  { conditions }: StatusPatch,
-): DecisionEvent | undefined {
-  if (unreadiness === undefined || !('cause' in unreadiness)) return undefined;
-  const { cause } = unreadiness;
-  const isIn = (all: StatusPatch['conditions']) =>
-    all.some(({ type, reason }) => type === 'Ready' && reason === cause.reason);
-  return isIn(conditions) && !isIn(podSet.status.conditions) ? warning(cause, 'Reconcile') : undefined;
+/** The status, and then the end. Without an open run: 10,000 Pods whose image is missing need none. */
+function settle({ available, pauseMs: pause, surplus, view, context }: PodsSeen, next: Next): Decision {
+  const { namespace = '', name } = context.resource.metadata;
+  const { lookups, nowMs } = context;
+  if (surplus < 0)
+    return next.wait('the pause after failed Pods to end', {
+      recheckAfter: `${pause}ms`,
+      ...{ cause: podsFailed(name, namespace), action: 'Create' },
+    });
+  const nodeNamed = (node: string) => lookups.node(node);
+  const unreadiness = unreadinessOf(available, { namespace, ready: view.ready, nodeNamed, nowMs });
+  if (unreadiness === undefined)
+    return next.reason('PodsReady', next.converged('all desired Pods exist and are Ready'));
+  if ('cause' in unreadiness)
+    return next.converged('all desired Pods exist, but some are not Ready', {
+      ...{ notReady: unreadiness.cause, action: 'Reconcile' },
+    });
+  return next.converged('its Pods are starting', {
+    notReady: {
+      ...{
+        reason: 'PodsStarting',
+        message: 'all desired Pods exist, but some are not Ready yet',
+        advice: [],
+      },
+    },
+    recheckAfter: `${unreadiness.recheckMs}ms`,
+  });
 }
 
-function refused(podSet: PodSetView, because: string): Rest {
-  const cause = invalidSpec(podSet, because);
-  return stalled(cause, { event: warning(cause, 'Reconcile') });
-}
-
-function isOrAre(pods: number): string {
-  return `${pods === 1 ? 'is' : 'are'} ${podsInWords(pods)}`;
-}
-
+/** With the longest names, these take a quarter of what etcd takes as one object (1.5 MiB). */
+const NAMED_MAX = 1_000;
+/** So many Pods may be created or deleted before the status says so. */
+const LAG_MAX = 100;
 /** So many finished Pods stay, the newest ones, for people to look into. */
 const FINISHED_KEPT = 5;
 /**
@@ -293,19 +253,13 @@ const REPLACED_AFTER_MS = [0, 10_000, 30_000, 90_000, 300_000] as const;
 const LONGEST_MS = 300_000;
 /** Long enough that all that are kept are recent where one fails at every longest pause. */
 const RECENT_MS = 30 * 60_000;
-
 /** What was evicted after it has run for so long is no failure of the Pod; and where new Pods are evicted again and again, one is made each time. */
 const RUN_LEAST_MS = 60_000;
 
 /** Those that new Pods may end like. Whoever asks for a reconcile asks for them now. */
-function failedOf(
-  finished: readonly PodView[],
-  requestedAt: string | undefined,
-  nowMs: number,
-): readonly PodView[] {
-  const requestedMs = Date.parse(requestedAt ?? '');
+function failedOf(finished: readonly PodView[], requestedMs = -Infinity, nowMs: number): readonly PodView[] {
   return finished.filter(
-    ({ createdAtMs, disrupted }) => !(createdAtMs <= requestedMs) && !hasRun(disrupted, nowMs),
+    ({ createdAtMs, disrupted }) => createdAtMs > requestedMs && !hasRun(disrupted, nowMs),
   );
 }
 
@@ -315,14 +269,15 @@ function hasRun(disrupted: Disruption | undefined, nowMs: number): boolean {
 
 /** How long from now until Pods may be created again, in milliseconds; 0: at once. */
 function pauseMs(finished: readonly PodView[], nowMs: number): number {
-  const recent = newestFirst(finished).filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS);
-  const [newest] = recent;
+  const recent = finished.filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS).sort(byAge);
+  const newest = recent.at(-1);
   if (newest === undefined) return 0;
   const replacedAfterMs = REPLACED_AFTER_MS[recent.length - 1] ?? LONGEST_MS;
   // Where the clocks differ, a Pod may come from the future.
   return Math.max(0, Math.min(newest.createdAtMs, nowMs) + replacedAfterMs - nowMs);
 }
 
-function newestFirst(pods: readonly PodView[]): readonly PodView[] {
-  return [...pods].sort((a, b) => b.createdAtMs - a.createdAtMs || (a.name < b.name ? -1 : 1));
+/** The oldest first. */
+function byAge(a: PodView, b: PodView): number {
+  return a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1);
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { defineKind } from '../../api/kind.ts';
-import { POD_SETS } from './resource.ts';
+import { defineKind } from '../../api/index.ts';
 
 /** The schema and the columns of a PodSet. */
 export const PodSetKind = defineKind({
-  ...POD_SETS,
+  group: 'batch.tutorial.kubebuilder.io',
+  version: 'v1',
+  kind: 'PodSet',
+  shortNames: ['pset'],
   categories: ['durable-operator'],
   description: 'A PodSet keeps a number of Pods running, each with the label app=<its name>.',
   rules: [

@@ -1,14 +1,13 @@
-import type { KubernetesObject, ObjectMeta, OwnerReference } from '../../contract/object.ts';
-import { controllerOf, NAME_MAX } from '../kinds.ts';
-import { truncate } from '../../contract/text.ts';
-import { troubleIn, type PodTrouble } from '../../api/pod-trouble.ts';
-import { POD_SET_KIND, POD_SETS } from './resource.ts';
+import { podTrouble, truncate } from '../../api/index.ts';
+import type { Cause, KubernetesObject, ObjectMeta, OwnerReference } from '../../api/index.ts';
+import { PodSetKind } from './kind.ts';
 
 const VERSION = 'v0.1';
 export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** The Pods of every PodSet, whatever its name. */
+/** The Pods of every PodSet, whatever its name; the label `app` holds that. */
 export const PODS_OF_ANY = `version=${VERSION},app`;
+export const APP_LABEL = 'app';
 
 /** The labels by which a Pod belongs to the PodSet of that name. */
 export function labelsFor(podSet: string): Readonly<Record<string, string>> {
@@ -22,24 +21,20 @@ export function selectorFor(podSet: string): string {
 
 /** A PodSet as the owner of Pods. */
 export interface Owner {
+  readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
 }
 
 /** The Pod of that name that a PodSet creates. `generateName` only says what it is one of: `name` wins. */
-export function desiredPod(
-  { namespace, name: owner, uid }: Owner & { readonly namespace: string },
-  name: string,
-) {
+export function desiredPod(owner: Owner, name: string) {
   return {
-    apiVersion: 'v1',
-    kind: 'Pod',
     metadata: {
-      namespace,
+      namespace: owner.namespace,
       name,
-      generateName: podNamePrefix(owner),
-      labels: labelsFor(owner),
-      ownerReferences: [podSetReference({ name: owner, uid })],
+      generateName: podNamePrefix(owner.name),
+      labels: labelsFor(owner.name),
+      ownerReferences: [podSetReference(owner)],
     },
     spec: {
       nodeSelector: { 'kubernetes.io/os': 'linux' },
@@ -48,17 +43,13 @@ export function desiredPod(
   };
 }
 
-/** `1 Pod`, `3 Pods` */
-export function podsInWords(count: number): string {
-  return count === 1 ? '1 Pod' : `${count} Pods`;
-}
-
 export function podNamePrefix(podSet: string): string {
   return `${podSet}-pod-`;
 }
 
 export function podSetReference({ name, uid }: Owner): OwnerReference {
-  return { ...POD_SET_KIND, name, uid, controller: true, blockOwnerDeletion: true };
+  const { group, version, kind } = PodSetKind;
+  return { apiVersion: `${group}/${version}`, kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** A Pod as far as we read it. Source: kubernetes/api/core/v1, `Pod`. */
@@ -114,12 +105,12 @@ export type PodLife = 'pending' | 'running' | 'finished' | 'being deleted' | 'un
 export interface Unready {
   /** In milliseconds since the epoch. */
   readonly sinceMs: number;
-  /** Undefined: its status tells nothing that keeps it from running. */
-  readonly trouble?: PodTrouble;
+  /** What keeps it from running. Undefined: its status tells nothing. */
+  readonly trouble?: Cause;
 }
 
-/** What decisions and writes need of a Pod. The watcher keeps one of each Pod. */
-export interface PodView {
+/** Whose a Pod is: its metadata tell. */
+export interface PodOwnership {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
@@ -127,8 +118,10 @@ export interface PodView {
   readonly controllerUid: string | undefined;
   /** Whether it has owners besides its controller. */
   readonly hasOtherOwners?: true;
-  /** Whether it has the labels of the PodSet. */
-  readonly matches: boolean;
+}
+
+/** What decisions and writes need of a Pod with the labels of a PodSet. The watcher keeps one of each Pod. */
+export interface PodView extends PodOwnership {
   readonly life: PodLife;
   /** It is finished, since it was evicted, or its node was shut down or lost: not because of what it ran. */
   readonly disrupted?: Disruption;
@@ -147,17 +140,19 @@ export interface PodView {
   readonly sidecarRestarts: number;
 }
 
-/**
- * @param podSet the name of the PodSet whose labels it should have
- * @returns undefined where the object is no Pod: its `spec` or `status` is no object
- */
-export function podView(object: KubernetesObject, podSet: string): PodView | undefined {
+/** Those make up the desired number. */
+export function isAvailable({ life }: PodView): boolean {
+  return life === 'pending' || life === 'running';
+}
+
+/** @returns undefined where the object is no Pod: its `spec` or `status` is no object */
+export function podView(object: KubernetesObject): PodView | undefined {
   if (!isPod(object)) return undefined;
   const { metadata, status } = object;
   const unready = unreadyIn(object);
   const disrupted = disruptionOf(object);
   return {
-    ...ownershipOf(metadata, podSet),
+    ...ownershipOf(metadata),
     life: lifeOf(object),
     ...(disrupted && { disrupted }),
     createdAtMs: timeOf(metadata.creationTimestamp),
@@ -181,34 +176,30 @@ function isObjectOrAbsent(value: unknown): boolean {
 
 /** Longer than any UID of Kubernetes, which has 36 characters. */
 const UID_MAX = 64;
+/** The longest name of an object. */
+const NAME_MAX = 253;
 
-function ownershipOf(metadata: ObjectMeta, podSet: string) {
-  const { name, uid, resourceVersion, labels = {}, ownerReferences = [] } = metadata;
-  const uidOfController = controllerOf(metadata)?.uid;
-  const hasOtherOwners = ownerReferences.some((owner) => owner.uid !== uidOfController);
-  const matches = Object.entries(labelsFor(podSet)).every(([key, value]) => labels[key] === value);
+/** Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
+const POD_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
+
+/** Whether there may be a Pod of that name. */
+export function isPodName(name: string): boolean {
+  return name.length <= NAME_MAX && POD_NAME.test(name);
+}
+
+export function ownershipOf({ name, uid, resourceVersion, ownerReferences = [] }: ObjectMeta): PodOwnership {
+  const uidOfController = ownerReferences.find(({ controller }) => controller === true)?.uid;
   return {
-    name,
-    uid,
-    resourceVersion,
+    ...{ name, uid, resourceVersion },
     // Whoever creates a Pod writes any text there. Cut, it is still nobody's UID.
     controllerUid: uidOfController && truncate(uidOfController, UID_MAX),
-    matches,
-    ...(hasOtherOwners && { hasOtherOwners }),
+    ...(ownerReferences.some((owner) => owner.uid !== uidOfController) && { hasOtherOwners: true }),
   };
 }
 
-/**
- * The PodSet whose labels a Pod has, unless another controller has the Pod. One that has lost the labels is in no list
- * of the PodSet's Pods, so the watcher passes over it as well, and it is found by its name in the status.
- */
-export function podSetNameOf(metadata: ObjectMeta): string | undefined {
-  const podSet = metadata.labels?.['app'];
-  const controller = controllerOf(metadata);
-  if (controller === undefined) return podSet;
-  const { kind, apiVersion, name } = controller;
-  const isPodSet = kind === POD_SETS.kind && apiVersion.startsWith(`${POD_SETS.group}/`);
-  return isPodSet && name === podSet ? podSet : undefined;
+/** Whether a Pod has the labels of the PodSet of that name. */
+export function hasLabels({ labels = {} }: ObjectMeta, podSet: string): boolean {
+  return Object.entries(labelsFor(podSet)).every(([key, value]) => labels[key] === value);
 }
 
 function lifeOf({ metadata, status }: Pod): PodLife {
@@ -268,7 +259,7 @@ function conditionOf({ status }: Pod, type: string): PodCondition | undefined {
 function unreadyIn(pod: Pod): Unready | undefined {
   const [life, ready] = [lifeOf(pod), conditionOf(pod, 'Ready')];
   if (ready?.status === 'True' || (life !== 'pending' && life !== 'running')) return undefined;
-  const trouble = troubleIn(pod);
+  const trouble = podTrouble(pod);
   // Until the kubelet says more, a Pod that found its node late is just starting.
   const { lastTransitionTime } = ready ?? conditionOf(pod, 'PodScheduled') ?? {};
   const sinceMs = timeOf(lastTransitionTime ?? pod.metadata.creationTimestamp);

@@ -1,10 +1,9 @@
-import type { Advice, Cause } from '../../contract/cause.ts';
-import { describeNode, podAdvice } from '../../api/pod-trouble.ts';
-import { selectorFor, type PodView, type Unready } from './pod.ts';
-import { hasTooLongName, type PodSetView, type StatusView } from './resource.ts';
+import { podTrouble } from '../../api/index.ts';
+import type { Cause, Condition, KubernetesObject } from '../../api/index.ts';
+import { isAvailable, selectorFor, type PodView, type Unready } from './pod.ts';
 
 /** The worst first. */
-const CODES = [
+const REASONS: readonly string[] = [
   'ContainerCannotStart',
   'ImageNotPulled',
   'CrashLooping',
@@ -12,33 +11,17 @@ const CODES = [
   'SchedulingGated',
   'NodeNotReady',
   'PodsNotReady',
-] as const;
-type Code = (typeof CODES)[number];
-
-interface UnreadyCause extends Cause {
-  readonly reason: Code;
-}
-
-/** A person has to act; or the Pods may be just starting, for so many milliseconds more. */
-export type Unreadiness =
-  | {
-      readonly cause: UnreadyCause;
-      /** The node that may be the cause; undefined: it is known whether it is. */
-      readonly nodeToRead?: string;
-    }
-  | { readonly recheckMs: number };
-
-/** A node, as it was read. */
-export interface NodeSeen {
-  readonly name: string;
-  /** It follows the name of a Pod. Undefined: the node is ready, or nobody can tell. */
-  readonly trouble?: string;
-}
+];
+/** Why Pods are not Ready: a person has to act; or they may be just starting, for so many milliseconds more. */
+export type Unreadiness = { readonly cause: Cause } | { readonly recheckMs: number };
 
 /** What unready Pods are judged by. */
 interface Judged {
-  readonly podSet: Pick<PodSetView, 'namespace'> & { readonly status: Pick<StatusView, 'conditions'> };
-  readonly nodes: readonly NodeSeen[];
+  readonly namespace: string;
+  /** The condition of the PodSet. */
+  readonly ready: Pick<Condition, 'reason' | 'message'> | undefined;
+  /** Reads a Node. */
+  readonly nodeNamed: (name: string) => KubernetesObject | undefined;
   readonly nowMs: number;
 }
 
@@ -47,43 +30,60 @@ const STARTING_MS = 60_000;
 
 /** @returns undefined if all are Ready */
 export function unreadinessOf(pods: readonly PodView[], judged: Judged): Unreadiness | undefined {
-  const { podSet, nowMs } = judged;
+  const { namespace, nowMs } = judged;
   const unready = pods.filter(isUnready);
   if (unready.length === 0) return undefined;
-  const reason = CODES.find((each) => unready.some((pod) => codeOf(pod, nowMs) === each));
+  const reason = REASONS.find((each) => unready.some((pod) => reasonOf(pod, nowMs) === each));
   if (reason === undefined) return { recheckMs: firstEnd(unready, nowMs) };
-  const alike = unready.filter((pod) => codeOf(pod, nowMs) === reason);
+  const alike = unready.filter((pod) => reasonOf(pod, nowMs) === reason);
   const worst = alike.reduce((a, b) => (isBefore(b, a) ? b : a));
-  const pod = `${worst.name} -n ${podSet.namespace}`;
-  const messageOf = (pods: readonly UnreadyPod[], problem: string) =>
-    `Pod ${worst.name}${othersInWords(pods.length - 1)} ${problem}`;
-  const node = reason === 'PodsNotReady' ? nodeOf(worst, judged) : undefined;
-  if (typeof node === 'object' && node.trouble !== undefined) {
+  if (worst.unready.trouble !== undefined)
+    return { cause: ofAll(worst.unready.trouble, worst, alike.length) };
+  const onNode = nodeTrouble(worst, judged);
+  if (onNode !== undefined) {
     const there = alike.filter((each) => each.node === worst.node);
-    const trouble = there.length === 1 ? node.trouble : node.trouble.replace(/^is /, 'are ');
-    const message = messageOf(there, trouble);
-    const advice = [describeNode(worst.node), ...podAdvice('NodeNotReady', pod)];
-    return { cause: { reason: 'NodeNotReady', message, advice } };
+    return { cause: ofAll(onNode, worst, there.length) };
   }
-  const cause = { reason, message: messageOf(alike, problemOf(worst)), advice: adviceOn(reason, pod) };
-  return node === 'unknown' ? { cause, nodeToRead: worst.node } : { cause };
+  const pod = `${worst.name} -n ${namespace}`;
+  const cause = {
+    reason,
+    message: `Pod ${worst.name} stayed unready for ${STARTING_MS / 1_000} seconds`,
+    advice: [
+      { run: `kubectl describe pod ${pod}`, to: 'show the Events of the Pod' },
+      { run: `kubectl logs ${pod}`, to: 'show what it writes' },
+    ],
+  };
+  return { cause: ofAll(cause, worst, alike.length) };
 }
 
-/** The status is the memory of what a node was found to be: a node is read once, and not again at rest. */
-function nodeOf({ name, node }: UnreadyPod, { podSet, nodes }: Judged): NodeSeen | 'unknown' | undefined {
+/** The same of several Pods. */
+function ofAll(cause: Cause, { name }: PodView, count: number): Cause {
+  const [one, all] = [`Pod ${name}`, `Pod ${name}${othersInWords(count - 1)}`];
+  const message = cause.message.replace(one, all);
+  return { ...cause, message: count === 1 ? message : message.replace(`${all} is `, `${all} are `) };
+}
+
+/** The condition is the memory of what a Node was found to be: it is read once, and not again at rest. */
+function nodeTrouble(pod: UnreadyPod, { namespace, ready, nodeNamed }: Judged): Cause | undefined {
+  const { name, uid, resourceVersion, node } = pod;
   if (node === '') return undefined;
-  const seen = nodes.find((each) => each.name === node);
-  if (seen !== undefined) return seen;
-  const { reason, message = '' } = podSet.status.conditions.find(({ type }) => type === 'Ready') ?? {};
-  if (reason === 'PodsNotReady' && message.startsWith(`Pod ${name} `)) return { name: node };
-  const [, trouble, told] = /(on node (\S+), which is not ready(?: since [^\s;]+)?)/.exec(message) ?? [];
-  const isTold = reason === 'NodeNotReady' && told === node && trouble !== undefined;
-  return isTold ? { name: node, trouble: `is ${trouble}` } : 'unknown';
+  const { reason, message = '' } = ready ?? {};
+  if (reason === 'PodsNotReady' && message.startsWith(`Pod ${name} `)) return undefined;
+  const [, since, told] = /on node (\S+), which is not ready(?: since ([^\s;]+))?/.exec(message) ?? [];
+  const isTold = reason === 'NodeNotReady' && since === node;
+  const there = isTold ? nodeNotReady(node, told) : nodeNamed(node);
+  return there && podTrouble({ metadata: { namespace, name, uid, resourceVersion } }, { node: there });
+}
+
+/** As it was found to be. */
+function nodeNotReady(name: string, lastTransitionTime?: string): KubernetesObject {
+  const ready = { type: 'Ready', status: 'Unknown', ...(lastTransitionTime && { lastTransitionTime }) };
+  return { metadata: { name, uid: '', resourceVersion: '' }, status: { conditions: [ready] } };
 }
 
 /** Its Pods ended, and are replaced. */
-export function podsFailed({ name, namespace }: Pick<PodSetView, 'name' | 'namespace'>): Cause {
-  const run = `kubectl describe pods -n ${namespace} -l ${selectorFor(name)}`;
+export function podsFailed(podSet: string, namespace: string): Cause {
+  const run = `kubectl describe pods -n ${namespace} -l ${selectorFor(podSet)}`;
   return {
     reason: 'PodsFailed',
     message: 'Pods failed, and are replaced after a pause that grows each time',
@@ -93,28 +93,21 @@ export function podsFailed({ name, namespace }: Pick<PodSetView, 'name' | 'names
 
 /** What is wrong with each that is not Ready, the worst first. */
 export function unreadyInWords(pods: readonly PodView[]): readonly string[] {
-  const rank = ({ unready }: UnreadyPod) => CODES.indexOf(unready.trouble?.code ?? 'PodsNotReady');
+  const rank = ({ unready }: UnreadyPod) => REASONS.indexOf(unready.trouble?.reason ?? 'PodsNotReady');
   return pods
     .filter(isUnready)
     .toSorted((a, b) => rank(a) - rank(b) || (isBefore(a, b) ? -1 : 1))
-    .map(({ name, unready }) => `Pod ${name} ${unready.trouble?.text ?? 'is not Ready'}`);
-}
-
-export function invalidSpec(podSet: PodSetView, message: string): Cause {
-  const { name, namespace } = podSet;
-  const correct = { run: `kubectl edit podset ${name} -n ${namespace}`, to: 'correct spec.replicas' };
-  const advice = hasTooLongName(podSet) ? ['create a PodSet with a shorter name instead'] : [correct];
-  return { reason: 'InvalidSpec', message: message, advice };
+    .map(({ name, unready }) => unready.trouble?.message ?? `Pod ${name} is not Ready`);
 }
 
 type UnreadyPod = PodView & { readonly unready: Unready };
 
 function isUnready(pod: PodView): pod is UnreadyPod {
-  return pod.unready !== undefined;
+  return isAvailable(pod) && pod.unready !== undefined;
 }
 
-function codeOf({ unready: { trouble, sinceMs } }: UnreadyPod, nowMs: number): Code | undefined {
-  return trouble?.code ?? (sinceMs + STARTING_MS <= nowMs ? 'PodsNotReady' : undefined);
+function reasonOf({ unready: { trouble, sinceMs } }: UnreadyPod, nowMs: number): string | undefined {
+  return trouble?.reason ?? (sinceMs + STARTING_MS <= nowMs ? 'PodsNotReady' : undefined);
 }
 
 function firstEnd(pods: readonly UnreadyPod[], nowMs: number): number {
@@ -135,17 +128,4 @@ function othersInWords(count: number): string {
   if (count === 0) return '';
   const least = 2 ** Math.floor(Math.log2(count));
   return ` and at least ${least} ${least === 1 ? 'other' : 'others'}`;
-}
-
-function problemOf({ unready }: UnreadyPod): string {
-  return unready.trouble?.text ?? `stayed unready for ${STARTING_MS / 1_000} seconds`;
-}
-
-/** @param pod its name and namespace, as kubectl takes them */
-function adviceOn(code: Code, pod: string): readonly Advice[] {
-  if (code !== 'PodsNotReady') return podAdvice(code, pod);
-  return [
-    { run: `kubectl describe pod ${pod}`, to: 'show the Events of the Pod' },
-    { run: `kubectl logs ${pod}`, to: 'show what it writes' },
-  ];
 }

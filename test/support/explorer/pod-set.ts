@@ -1,10 +1,12 @@
-import { podSetReconciler } from '../../../activities/pod-set.ts';
+import { definedReconciler } from '../../../activities/defined.ts';
 import type { ResourceType } from '../../../src/contract/controller.ts';
 import type { KubernetesObject, OwnerReference } from '../../../src/contract/object.ts';
 import { controllerOf, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../src/controllers/kinds.ts';
-import { podSet as controller } from '../../../src/controllers/pod-set/controller.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
+import { podSet } from '../../../src/controllers/pod-set/controller.ts';
+import { PodSetKind as PodSetKind } from '../../../src/controllers/pod-set/kind.ts';
 import { podSetReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';
-import { POD_SETS, type PodSet } from '../../../src/controllers/pod-set/resource.ts';
+import { type PodSet } from '../pod-sets.ts';
 import { FOREGROUND, KUBELET, statusAnswer, type Request } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import {
@@ -16,7 +18,9 @@ import {
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
 
 const UID = 'uid-of-web';
-const POD_SET = objectKey(POD_SETS, 'web');
+const EXPLORED = { ...podSet, isExplored: true as const };
+const controller = definedController(EXPLORED);
+const POD_SET = objectKey(PodSetKind, 'web');
 const NAMESPACE = objectKey(NAMESPACES, 'shop');
 /** While there is one, no Pod may be created. */
 const QUOTA = objectKey(RESOURCE_QUOTAS, 'pods');
@@ -45,9 +49,9 @@ export interface PodSetWorldOptions {
 export function podSetWorld({ podsGetReady = false, ...options }: PodSetWorldOptions): World {
   return {
     controller,
-    activity: activityOf(podSetReconciler),
+    activity: activityOf((client) => definedReconciler(EXPLORED, client)),
     types: [
-      POD_SETS,
+      PodSetKind,
       NAMESPACES,
       RESOURCE_QUOTAS,
       {
@@ -122,7 +126,7 @@ function objectsFor({
   const status = { podNames: [...ours].sort(), readyReplicas: ours.length, conditions: [] };
   return [
     [NAMESPACES, { metadata: { name: 'shop', uid: 'uid-of-shop' } }],
-    [POD_SETS, { metadata: { name: 'web', namespace: 'shop', uid: UID }, spec: { replicas }, status }],
+    [PodSetKind, { metadata: { name: 'web', namespace: 'shop', uid: UID }, spec: { replicas }, status }],
     ...ours.map((name) => aPod(name, podSetReference({ name: 'web', uid: UID }))),
     ...orphans.map((name) => aPod(name)),
     ...foreign.map((name) => aPod(name, OTHER)),

@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto';
-import { podNamePrefix } from '../src/controllers/pod-set/pod.ts';
-import type { PodSetView } from '../src/controllers/pod-set/resource.ts';
+import { podNamePrefix } from './pod.ts';
 
 /** Neither vowels nor what looks like them: apimachinery/pkg/util/rand, `alphanums`. */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
-const SUFFIX_STARTS = [0, 5, 10, 15, 20, 25];
+/** Each Pod has so many names to try: as many as there are in a digest. */
+const SUFFIXES = 6;
+
+/** Whose Pods are named. */
+interface PodSetSeen {
+  readonly name: string;
+  readonly uid: string;
+  /** `status.podNames` */
+  readonly podNames: readonly string[];
+}
 
 /**
  * For each new Pod of a PodSet, without end, the names to try, one after the other, until one is free. They look like those
@@ -17,28 +25,27 @@ const SUFFIX_STARTS = [0, 5, 10, 15, 20, 25];
  *
  * @param taken a Pod that has any of its names is there already
  */
-export function* podNames(
-  podSet: PodSetView,
+export function* namesOfNewPods(
+  { name: podSet, uid, podNames }: PodSetSeen,
   taken: ReadonlySet<string>,
 ): Generator<readonly string[], never> {
-  const { observedGeneration = 0, podNames: known } = podSet.status;
-  const seed = digestOf(JSON.stringify([podSet.uid, observedGeneration, known])).toString('hex');
-  const prefix = podNamePrefix(podSet.name);
+  const seed = digestOf(JSON.stringify([uid, podNames])).toString('hex');
   const given = new Set(taken);
   for (let ordinal = 0; ; ordinal += 1) {
-    const names = suffixesOf(`${seed}/${ordinal}`).map((suffix) => prefix + suffix);
-    if (names.some((name) => given.has(name))) continue;
-    for (const name of names) given.add(name);
+    const names = suffixesOf(`${seed}/${ordinal}`).map((suffix) => podNamePrefix(podSet) + suffix);
+    if (names.some((each) => given.has(each))) continue;
+    for (const each of names) given.add(each);
     yield names;
   }
 }
 
-/** Six: as many as there are in a digest. */
 function suffixesOf(seed: string): readonly string[] {
   const letters = digestOf(seed)
     .map((byte) => SAFE_ALPHABET.charCodeAt(byte % SAFE_ALPHABET.length))
     .toString();
-  return SUFFIX_STARTS.map((start) => letters.slice(start, start + SUFFIX_LENGTH));
+  return Array.from({ length: SUFFIXES }, (_, place) =>
+    letters.slice(place * SUFFIX_LENGTH, (place + 1) * SUFFIX_LENGTH),
+  );
 }
 
 function digestOf(text: string): Buffer {
