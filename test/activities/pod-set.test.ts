@@ -135,13 +135,23 @@ describe('deletePods', () => {
   type Act = (story: ReturnType<typeof given>) => void;
   const COSTS: Readonly<Record<string, string>> = { a: '3', b: '2', c: '1' };
 
+  const replace: Act = ({ world, put }) => {
+    world.cluster.remove(objectKey(PODS, 'c'));
+    put('c', { ownerReferences: [THEIRS] });
+  };
+
   /** Of three Pods, `c` and then `b` are to be deleted. @param before what somebody does before they are looked at again, or deleted */
-  async function deleted(before: { readonly look?: Act; readonly delete?: Act } = {}) {
+  async function deleted(
+    before: { readonly look?: Act; readonly delete?: Act; readonly lookMs?: number } = {},
+  ) {
     let lists = 0;
     const story = given({
       replicas: 1,
       meanwhile: ({ method, path }) => {
-        if (method === 'GET' && path.endsWith('/pods') && (lists += 1) === 2) before.look?.(story);
+        if (method === 'GET' && path.endsWith('/pods') && (lists += 1) === 2) {
+          before.look?.(story);
+          story.world.nowMs += before.lookMs ?? 0;
+        }
         if (method === 'DELETE' && path.endsWith('/c')) before.delete?.(story);
       },
     });
@@ -161,23 +171,30 @@ describe('deletePods', () => {
   });
 
   it('spares a Pod that came in the place of another', async () => {
-    const { podNames } = await deleted({
-      delete: ({ world, put }) => {
-        world.cluster.remove(objectKey(PODS, 'c'));
-        put('c', { ownerReferences: [THEIRS] });
-      },
-    });
+    const { podNames } = await deleted({ delete: replace });
     expect(podNames()).toEqual(['a', 'c']);
   });
 
-  it.each<[what: string, act: Act]>([
-    ['has lost the labels', ({ relabel }) => relabel('c', {})],
-    ['has got another controller', ({ own }) => own('c', THEIRS)],
-    ['has failed', ({ fail }) => fail('c')],
-    ['is being deleted', ({ world }) => world.cluster.markDeleted(objectKey(PODS, 'c'), ['theirs'])],
-  ])('spares a Pod that by now %s', async (_, look) => {
-    const { world } = await deleted({ look });
-    expect(world.requests).toEqual(['DELETE pods/b']);
+  describe.each([
+    ['are listed', 0],
+    ['are so many that each is read', 751],
+  ])('where the Pods %s,', (_how, lookMs) => {
+    it.each<[what: string, act: Act]>([
+      [
+        'is another of that name',
+        ({ world, put }) => {
+          world.cluster.remove(objectKey(PODS, 'c'));
+          put('c');
+        },
+      ],
+      ['has lost the labels', ({ relabel }) => relabel('c', {})],
+      ['has got another controller', ({ own }) => own('c', THEIRS)],
+      ['has failed', ({ fail }) => fail('c')],
+      ['is being deleted', ({ world }) => world.cluster.markDeleted(objectKey(PODS, 'c'), ['theirs'])],
+    ])('spares a Pod that by now %s', async (_, look) => {
+      const { world } = await deleted({ look, lookMs });
+      expect(world.requests).toEqual(['DELETE pods/b']);
+    });
   });
 
   it('deletes a Pod all the same that somebody has written since it was read', async () => {

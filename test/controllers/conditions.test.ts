@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { refusalWords } from '../../src/controllers/refusal-words.ts';
 import {
@@ -70,7 +71,7 @@ describe('the list of reasons', () => {
 
   /** As docs/conditions.md lists them by hand. */
   function documented(kind: string) {
-    const page = readFileSync('docs/conditions.md', 'utf8');
+    const page = readFileSync(join(import.meta.dirname, '../../docs/conditions.md'), 'utf8');
     const [, list = ''] = page.split(`<!-- reasons: ${kind} -->`);
     const [ours = ''] = list.split('<!-- end -->');
     const parts = ours.matchAll(/^`(\w+)` is `(\w+)`[^]*?(?=^`|$(?![^]))/gm);

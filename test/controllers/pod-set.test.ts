@@ -125,7 +125,7 @@ describe('a Pod that the status names, and that the watch does not show', () => 
   it('is released where it has lost the labels, before anything else', () => {
     for (const replicas of [0, 2]) {
       const podSet = naming('a').wanting(replicas);
-      expect(decided(podSet, [pod('b')], lookedFor(['a'], lost))).toMatchObject({
+      expect(decided(podSet, [pod('b'), pod('c').orphaned()], lookedFor(['a'], lost))).toMatchObject({
         do: 'releasePods',
         because: '1 Pod lost the labels of the PodSet',
         writes: 1,
