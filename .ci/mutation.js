@@ -114,19 +114,23 @@ const PARTS = {
     tests: ['test/controllers/namespace-role-binding.test.ts'],
   },
   'pod-set': {
-    mutated: ['src/controllers/pod-set/decide.ts', 'src/controllers/pod-set/status.ts'],
+    mutated: [
+      'src/controllers/pod-set/controller.ts',
+      'src/controllers/pod-set/decide.ts',
+      'src/controllers/pod-set/fresh.ts',
+      'src/controllers/pod-set/names.ts',
+      'src/controllers/pod-set/unready.ts',
+    ],
     tests: [
+      'test/activities/pod-set.test.ts',
       'test/controllers/pod-set.test.ts',
-      'test/controllers/pod-set-reasons.test.ts',
-      'test/controllers/held-status.test.ts',
+      'test/controllers/pod-set-fresh.test.ts',
+      'test/controllers/pod-set-names.test.ts',
+      'test/controllers/pod-set-unready.test.ts',
     ],
   },
   'pod-set-views': {
-    mutated: [
-      'src/controllers/pod-set/pod.ts',
-      'src/controllers/pod-set/ranking.ts',
-      'src/controllers/pod-set/resource.ts',
-    ],
+    mutated: ['src/controllers/pod-set/pod.ts', 'src/controllers/pod-set/ranking.ts'],
     tests: [
       'test/controllers/pod-set.test.ts',
       'test/controllers/pod-set-ranking.test.ts',
