@@ -197,6 +197,13 @@ describe('deletePods', () => {
     });
   });
 
+  it('says nothing where all of them are gone by then', async () => {
+    const look: Act = ({ world }) =>
+      ['b', 'c'].forEach((name) => world.cluster.remove(objectKey(PODS, name)));
+    const { end } = await deleted({ look });
+    expect(end).toMatchObject({ did: [], events: [] });
+  });
+
   it('deletes a Pod all the same that somebody has written since it was read', async () => {
     const { podNames } = await deleted({ delete: ({ relabel }) => relabel('c', { some: 'thing' }) });
     expect(podNames()).toEqual(['a']);

@@ -219,7 +219,10 @@ describe('finished Pods', () => {
       do: 'wait',
       for: 'the pause after failed Pods to end',
       recheckMs: (pauseS - 4) * 1000,
-      cause: { reason: 'PodsFailed' },
+      cause: {
+        reason: 'PodsFailed',
+        advice: [{ run: 'kubectl describe pods -n default -l app=web,version=v0.1' }],
+      },
     });
     expect(decided(podSet, failedPods(count, pauseS)).do).toBe('createPods');
   });
