@@ -128,6 +128,7 @@ describe('createPods', () => {
     const { world, pods } = given({ replicas: 300, changes: () => ({ labels: {} }) });
     await world.run();
     expect(pods().length).toBeLessThan(10);
+    expect(world.condition('Stalled')).toMatchObject({ status: 'True', reason: 'Overridden' });
   });
 });
 

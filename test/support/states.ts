@@ -1,10 +1,11 @@
+import { ApiError } from '../../src/contract/api-error.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
+import { causeOfOverride } from '../../src/contract/refusal.ts';
 import { conditionsAfter, type Condition, type Finding } from '../../src/controllers/condition.ts';
 import { decideBuild } from '../../src/controllers/git-build/decide.ts';
 import type { Observation as BuildObservation } from '../../src/controllers/git-build/observation.ts';
 import { BUILD_KIND, type BuildStatus } from '../../src/controllers/git-build/resource.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
-import { ApiError } from '../../src/contract/api-error.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
 import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from './build-views.ts';
@@ -109,6 +110,8 @@ function* podSetStates(): Iterable<State> {
     state(`of which ${why}`, STALLED, reported(podSet, pods, known));
   for (const words of ['exceeded quota', 'violates PodSecurity', 'failed calling webhook "w"', 'denied'])
     yield refused(`new Pods are refused: ${words}`, refusedBecause(words), set, a);
+  const overridden = { refused: causeOfOverride('a policy changed a label') };
+  yield refused('new Pods are changed by a policy', overridden, set, a);
   const forbidden = new ApiError('no', { classification: 'access-denied' });
   const WHERE = { resource: 'podset/web', namespace: NAMESPACE };
   yield refused('no Pods may be deleted', { refused: causeOfError(forbidden, WHERE) }, set.wanting(1), a, b);

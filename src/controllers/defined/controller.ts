@@ -152,8 +152,7 @@ function isElsewhere({ finalizer, owns = [], for: type, ...definition }: AnyDefi
 
 /** Whether all that it makes is in the namespace of the resource. */
 function isOnlyWithin({ finalizer, observe, children, owns = [], for: type }: AnyDefinition): boolean {
-  const isWithin =
-    children !== undefined || ((type).namespaced && owns.length > 0 && !observe);
+  const isWithin = children !== undefined || (type.namespaced && owns.length > 0 && !observe);
   return isWithin && finalizer === undefined;
 }
 
