@@ -17,7 +17,7 @@ import {
 } from '../src/controllers/defined/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import type { WriteHooks, AcceptedWrite } from './authors-kube.ts';
-import { inBatches, SLOWLY } from './batches.ts';
+import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
 import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
 import { PartlyDone, type Performed, type AttemptContext } from './reconciler.ts';
 
@@ -96,7 +96,8 @@ export async function doStep<O>(doing: Doing<O>): Promise<Done<O>> {
       };
       const isTimeUp = () =>
         context.superseded.aborted || performance.now() > goesOnUntil || isInVain?.() === true;
-      const { failure } = await inBatches(items, actOn, { firstSize: SLOWLY, isTimeUp, prepare });
+      const firstSize = step.deletes === undefined ? SLOWLY : AT_ONCE;
+      const { failure } = await inBatches(items, actOn, { firstSize, isTimeUp, prepare });
       if (failure !== undefined) throw failure.error;
       return sentenceOf(ofEach);
     },

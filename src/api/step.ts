@@ -109,7 +109,7 @@ export interface StepContext<R, Owned, Observed, Clients = unknown, Options = un
    */
   readonly progress: (did: string) => void;
   /**
-   * Acts on items, one first, then on two, four, eight and sixteen at a time, so that a refusal of all costs one call. It begins no
+   * Acts on items, one first, then on two, four, eight and sixteen at a time, so that a refusal of all costs one call; a step with `deletes` begins with sixteen. It begins no
    * more once one has failed, half of the time of the attempt is over, or something else is to be done: the step is decided again, and
    * goes on. Items of `owned` that the watch shows as gone are skipped. Say in `writes` how many there are.
    *

@@ -11,9 +11,10 @@ interface Story {
   /** Called for each item, before it counts as done. */
   readonly act?: (name: string) => Promise<void> | void;
   readonly gone?: () => ReadonlySet<unknown>;
+  readonly isDeleting?: true;
 }
 
-function aStep({ count, act, gone }: Story) {
+function aStep({ count, act, gone, isDeleting }: Story) {
   const items = Array.from({ length: count }, (_, index) => ({ name: `web-${index}` }));
   const asked = new AbortController();
   const told: string[] = [];
@@ -43,7 +44,10 @@ function aStep({ count, act, gone }: Story) {
   const run = () =>
     doStep({
       definition,
-      step: { do: 'greet', because: 'nobody is greeted', data: undefined },
+      step: {
+        ...{ do: 'greet', because: 'nobody is greeted', data: undefined },
+        ...(isDeleting && { deletes: { what: 'Pod', count: 0, objects: () => [] } }),
+      },
       facts: { resource: undefined, owned: [], references: [], observed: undefined, unknown: [] },
       context: { ref, now: () => 0, superseded: asked.signal, progress },
       kubeFor: () => ({}) as Kube,
@@ -62,6 +66,12 @@ describe('each', () => {
     expect(told[0]).toBe('greeted Pod web-0');
     expect(told.at(-1)).toBe('greeted 40 Pods');
     expect(sentenceOf([...did, ...did])).toBe('greeted 80 Pods');
+  });
+
+  it('begins with as many as it acts on at a time where the step deletes: that is not refused for being too much', async () => {
+    const { run, batches } = aStep({ count: 40, isDeleting: true });
+    await run();
+    expect(batches).toEqual([16, 16, 8]);
   });
 
   it('stops after a batch in which one is refused; what is done is kept', async () => {
