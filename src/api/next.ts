@@ -67,7 +67,7 @@ export interface ConvergedOptions {
   /** Why it is not Ready, although nothing is left to do. */
   readonly notReady?: Cause;
   /**
-   * Only with `notReady`, and without `observe`. It will get ready by itself; if it does not, it is decided again after so long, without a run until then: `60s`.
+   * Only with `notReady`, and without `observe`. It is to get ready by itself. It is decided again after so long, without a run until then: `60s`.
    */
   readonly recheckAfter?: string;
   /** Only with `notReady`. What was tried, in CamelCase, for an Event about it: `Create`. Default: no Event. */

@@ -31,7 +31,7 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown, Lookups 
    * and asks again. Other functions get what was read for the decision.
    */
   readonly lookups: LookedUp<Lookups>;
-  /** Why the step that was tried last was refused. Absent on the watch. */
+  /** Why the step was refused that was tried just before, if it did nothing. Absent on the watch. */
   readonly refused?: Cause;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
@@ -75,12 +75,13 @@ export interface ObserveContext<R, Clients = unknown, Options = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** What a lookup is given. */
+/** The input of a lookup. */
 export interface LookupContext<R, Owned, Clients = unknown, Options = unknown> extends ObserveContext<
   R,
   Clients,
   Options
 > {
+  /** As the decision has them that asks for it. */
   readonly owned: readonly Owned[];
 }
 

@@ -2,7 +2,6 @@ import type { AnyObject, Scenario } from '../../testing/index.ts';
 import type { podSet } from '../../src/controllers/pod-set/controller.ts';
 import { conditionsIn } from '../../src/controllers/condition.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
-import { podSetReference } from '../../src/controllers/pod-set/pod.ts';
 
 type PodSetScenario = Scenario<typeof podSet, object>;
 type Objects = Readonly<Record<string, AnyObject | undefined>>;
@@ -16,7 +15,7 @@ const FOREIGN = {
   controller: true,
 };
 
-/** A PodSet of two Pods, beside one of another controller, with whatever may happen to them. Each write is judged. */
+/** A PodSet of two Pods, beside a Pod of another controller. Each write is judged. */
 export const podSetScenario: PodSetScenario = {
   resource: { spec: { replicas: 2 } },
   objects: { 'pods/foreign': { metadata: { labels: LABELS, ownerReferences: [FOREIGN] }, ...running() } },
@@ -121,7 +120,7 @@ function ownersOf({ metadata }: AnyObject): readonly { uid: string }[] {
 }
 
 function isOurs(pod: AnyObject, { metadata: { uid } }: Owner): boolean {
-  return ownersOf(pod).some((owner) => owner.uid === podSetReference({ name: 'example', uid }).uid);
+  return ownersOf(pod).some((owner) => owner.uid === uid);
 }
 
 function isLabelled({ metadata }: AnyObject): boolean {

@@ -1,4 +1,11 @@
-import { allow, ApiError, defineController, NODES, PODS } from '../../api/index.ts';
+import {
+  allow,
+  ApiError,
+  defineController,
+  NODES,
+  PODS,
+  RECONCILE_REQUESTED_ANNOTATION,
+} from '../../api/index.ts';
 import type {
   Kube,
   ObjectAt,
@@ -35,9 +42,8 @@ import {
 } from './pod.ts';
 import { unreadyInWords } from './unready.ts';
 
-/** Kubernetes, "Labels and Selectors": a label's value, as the name is one of, has at most 63 characters. */
-const NAME_MAX = 63;
-const RECONCILE_REQUESTED = 'durable-operator.dev/reconcile-requested-at';
+/** The name is the value of a label. Source: Kubernetes, "Labels and Selectors". */
+const LABEL_VALUE_MAX = 63;
 /** Names that are looked for one by one. For more, the namespace is listed. */
 const READ_MAX = 4;
 /** A step creates no more; the next one goes on. */
@@ -48,8 +54,8 @@ export const podSet = defineController({
   name: 'pod-set',
   summary: 'keeps its Pods at spec.replicas',
   for: PodSetKind,
-  // Of one that was stored before the schema had a limit, the server refuses each write.
-  view: (object) => (object.metadata.name.length > NAME_MAX ? undefined : viewOf(object)),
+  // The server refuses every write of one with a longer name, which an older schema allowed.
+  view: (object) => (object.metadata.name.length > LABEL_VALUE_MAX ? undefined : viewOf(object)),
   owns: [{ ...PODS, labelSelector: PODS_OF_ANY, ownerOf: APP_LABEL, view: podView }],
   lookups: {
     named: {
@@ -80,17 +86,17 @@ export const podSet = defineController({
     createPods: {
       summary: 'create missing Pods',
       forgets: ['named'],
-      // A name follows from the status: what the watch does not show yet meets AlreadyExists.
+      // Names follow from the status: a Pod that the watch does not show yet meets AlreadyExists.
       reads: 'resource',
-      writes: (_, { count }: Steps['createPods']) => count,
+      writes: (_, { count }: Steps['createPods']) => Math.min(count, CREATED_MAX),
       async run(
         { kube, resource: { metadata, view }, owned, each },
         { count, replicas }: Steps['createPods'],
       ) {
         const taken = new Set([...owned.map(({ name }) => name), ...(view?.podNames ?? [])]);
         const names = namesOfNewPods({ ...metadata, podNames: view?.podNames ?? [] }, taken);
-        const places = Array.from({ length: Math.min(count, CREATED_MAX) });
-        const did = await each(places, () => createPod(kube, metadata, names.next().value));
+        const wanted = Array.from({ length: Math.min(count, CREATED_MAX) }, () => names.next().value);
+        const did = await each(wanted, (names) => createPod(kube, metadata, names));
         return told(did, `, as spec.replicas is ${replicas}`, { reason: 'Created', action: 'Create' });
       },
     },
@@ -98,8 +104,8 @@ export const podSet = defineController({
       summary: 'delete surplus Pods',
       forgets: ['named'],
       writes: (_, { pods }: PodsToDelete) => pods.length,
-      deletes: (_, { what, pods, goal }: PodsToDelete) => ({
-        ...{ what, count: pods.length, objects: () => pods, interchangeable: goal },
+      deletes: (_, { what, pods, interchangeable }: PodsToDelete) => ({
+        ...{ what, count: pods.length, objects: () => pods, interchangeable },
       }),
       async run({ kube, resource: { metadata }, each, now }, { what, pods, replicas }: PodsToDelete) {
         const { namespace } = metadata;
@@ -144,9 +150,9 @@ export const podSet = defineController({
       return `${available} ${of} ${podsInWords(view.replicas)}`;
     },
     ignored: ({ metadata: { name } }) =>
-      name.length > NAME_MAX
+      name.length > LABEL_VALUE_MAX
         ? {
-            message: `the name has ${name.length} characters, but at most ${NAME_MAX} are allowed, because it is the value of a label`,
+            message: `the name has ${name.length} characters, but at most ${LABEL_VALUE_MAX} are allowed, because it is the value of a label`,
             advice: ['create a PodSet with a shorter name instead'],
           }
         : undefined,
@@ -162,7 +168,7 @@ export const podSet = defineController({
 
 function viewOf({ metadata, spec, status, conditions = [] }: ResourceOf<typeof PodSetKind>): PodSetView {
   const ready = conditions.find(({ type }) => type === 'Ready');
-  const requestedMs = Date.parse(metadata.annotations?.[RECONCILE_REQUESTED] ?? '');
+  const requestedMs = Date.parse(metadata.annotations?.[RECONCILE_REQUESTED_ANNOTATION] ?? '');
   return {
     generation: metadata.generation ?? 0,
     replicas: spec.replicas,
@@ -218,8 +224,8 @@ async function readNamed(
 }
 
 /**
- * A name that is taken is most likely taken by an earlier attempt whose answer was lost, or that still writes: then what was decided from
- * is not all there is. Else the next of its names is tried, also if something took the labels off that Pod.
+ * If a Pod of ours has the name, the watch is behind, or an answer got lost: this throws, so that it is decided again. Else, also if something
+ * took the labels off that Pod, the next name is tried.
  */
 async function createPod(
   kube: Kube,
@@ -236,8 +242,11 @@ async function createPod(
       taken = error;
     }
     const pod = await kube.get(podAt(podSet, name), { metadataOnly: true });
-    const isOurs = pod !== undefined && ownershipOf(pod.metadata).controllerUid === podSet.uid;
-    if (isOurs && hasLabels(pod.metadata, podSet.name)) throw taken;
+    // One without a controller is adopted first.
+    const { controllerUid = podSet.uid } =
+      pod === undefined ? { controllerUid: '' } : ownershipOf(pod.metadata);
+    if (pod !== undefined && controllerUid === podSet.uid && hasLabels(pod.metadata, podSet.name))
+      throw taken;
   }
   throw taken;
 }
@@ -265,7 +274,7 @@ async function setOwner(
   { resource: { metadata }, pod, did, owner }: OwnerChange,
 ): Promise<string | undefined> {
   const { uid, resourceVersion, name, hasOtherOwners } = pod;
-  // They may be long, so no view keeps them.
+  // The list may be long, so no view keeps it.
   const now = hasOtherOwners ? await kube.get(podAt(metadata, name), { metadataOnly: true }) : undefined;
   const others = (now?.metadata.ownerReferences ?? []).filter((each) => each.uid !== metadata.uid);
   const ownerReferences = [...others, ...(owner ? [owner] : [])];
@@ -282,7 +291,7 @@ function isOf(error: unknown, classification: ApiError['classification']): boole
   return error instanceof ApiError && error.classification === classification;
 }
 
-/** @param did empty: nothing */
+/** @param did empty if nothing was done */
 function told(did: string, because: string, event: { readonly reason: string; readonly action: string }) {
   return did === '' ? '' : { message: did + because, event };
 }

@@ -50,9 +50,9 @@ export interface PodsToDelete {
   readonly what: 'Pod' | 'failed Pod';
   /** The first to be deleted first. */
   readonly pods: readonly PodView[];
-  /** Other Pods would do as well, as long as this is to be reached. */
-  readonly goal: string;
-  /** Of how many stay; undefined: those to delete are none of them. */
+  /** While this text is the same, other Pods may be deleted by the same approval. */
+  readonly interchangeable: string;
+  /** How many stay. Absent where failed Pods are deleted. */
   readonly replicas?: number;
 }
 
@@ -66,13 +66,13 @@ export type Context = DecisionContext<
 >;
 type Next = NextOf<Steps, Status>;
 
-/** The whole difference at once; then what is left to do, and the status. */
+/** One step: release, adopt, delete or create. If there is none, how the PodSet rests. */
 export function decidePodSet(context: Context, next: Next): Decision {
   const { view } = context.resource;
-  if (view === undefined) return next.converged('its name is too long');
+  if (view === undefined) return next.converged('it is ignored');
   const seen = new PodsSeen(context, view);
   return (
-    // The names of new Pods follow from the status: what that names has to be known before.
+    // First, since the names of new Pods follow from the status: each Pod that it names has to be accounted for.
     release(seen, next) ??
     adopt(seen, next) ??
     deleteSurplus(seen, next) ??
@@ -83,8 +83,8 @@ export function decidePodSet(context: Context, next: Next): Decision {
 }
 
 /**
- * While Pods are created, their names stay: those of new Pods follow from them, and a create that is late meets AlreadyExists then. And a
- * name stays until it is known that its Pod is gone, or released: nothing else tells of one that lost the labels.
+ * The names stay while Pods are created: those of new Pods follow from them, so a late create meets AlreadyExists. After a refusal, the answers
+ * are known. A name also stays until its Pod is gone or released: only the status leads to a Pod that lost the labels.
  */
 export function statusOf(context: Context): Status {
   const { metadata, view } = context.resource;
@@ -110,13 +110,13 @@ class PodsSeen {
   /** Those of ours that make up the desired number. */
   readonly available: readonly PodView[];
   readonly finished: readonly PodView[];
-  /** Those with the labels, and without a controller. As the ReplicaSet controller does: what is finished is left to itself. */
+  /** Available Pods with the labels and no controller. Like the ReplicaSet controller, it adopts no finished ones. */
   readonly orphans: readonly PodView[];
   /** Until Pods may be created again. */
   readonly pauseMs: number;
   /** Those of ours that have lost the labels. */
   readonly lost: readonly PodOwnership[];
-  /** Names in the status of which nobody knows what has become: they came or went while the run goes on. */
+  /** Names in the status whose Pods nobody has looked for yet, or that the watch does not show yet. */
   readonly unclear: readonly string[];
 
   constructor(context: Context, view: PodSetView) {
@@ -131,6 +131,7 @@ class PodsSeen {
     this.pauseMs = pauseMs(failedOf(this.finished, view.requestedMs, nowMs), nowMs);
     // The status may be somebody's own work.
     const unseen = view.podNames.filter((name) => isPodName(name) && !known.has(name));
+    // To read it is to ask for it.
     const { names = [], found = [] } = (unseen.length > 0 ? lookups.named : undefined) ?? {};
     this.lost = found.filter((pod) => pod.controllerUid === resource.metadata.uid && !pod.hasLabels);
     this.unclear = unseen.filter(
@@ -146,7 +147,7 @@ class PodsSeen {
     return this.surplus < 0 && this.pauseMs === 0;
   }
 
-  /** Of the status: the oldest stay the same as others come and go. */
+  /** For the status: of the oldest Pods, so that they change rarely. */
   get names(): readonly string[] {
     const lost = this.lost.map(({ name }) => name);
     const available = this.available.toSorted(byAge).map(({ name }) => name);
@@ -168,20 +169,20 @@ function deleteSurplus(seen: PodsSeen, next: Next): Decision | undefined {
   if (surplus <= 0) return undefined;
   const { generation, replicas } = seen.view;
   const pods = podsToDelete(available, surplus, context.nowMs);
-  const goal = `generation ${generation}`;
-  const step = next.do.deletePods(why(seen), { what: 'Pod', pods, goal, replicas });
+  const interchangeable = `generation ${generation}`;
+  const step = next.do.deletePods(why(seen), { what: 'Pod', pods, interchangeable, replicas });
   return withCount(seen, next, next.reason('PodsSurplus', step));
 }
 
-/** Its plan is for the Pods that are older than the oldest one that is kept: a Pod that fails later makes another plan. */
+/** An approval covers only Pods that are older than the oldest kept one. A Pod that fails later needs a new one. */
 function deleteFinished({ finished, view }: PodsSeen, next: Next): Decision | undefined {
   const newest = finished.toSorted(byAge).reverse();
   const pods = newest.slice(FINISHED_KEPT);
   const oldestKept = newest[FINISHED_KEPT - 1];
   if (pods.length === 0 || oldestKept === undefined) return undefined;
-  const goal = `generation ${view.generation}, older than Pod ${oldestKept.uid}`;
+  const interchangeable = `generation ${view.generation}, older than Pod ${oldestKept.uid}`;
   return next.do.deletePods(`only the ${FINISHED_KEPT} newest failed Pods are kept`, {
-    ...{ what: 'failed Pod', pods, goal },
+    ...{ what: 'failed Pod', pods, interchangeable },
   });
 }
 
@@ -197,7 +198,7 @@ function why({ available, view }: PodsSeen): string {
   return `there ${are} ${podsInWords(available.length)}, and spec.replicas is ${view.replicas}`;
 }
 
-/** Who follows it sees how far it is. */
+/** The status shows the progress of large changes. */
 function withCount({ available, view }: PodsSeen, next: Next, step: Decision): Decision {
   const isFarBehind = Math.abs(available.length - view.readyReplicas) >= LAG_MAX;
   return isFarBehind ? next.record({ readyReplicas: available.length }, step) : step;
@@ -246,17 +247,16 @@ const LAG_MAX = 100;
 /** So many finished Pods stay, the newest ones, for people to look into. */
 const FINISHED_KEPT = 5;
 /**
- * How long after its creation the newest finished Pod is replaced, where so many (from 1) were created
- * recently. It reaches its end with as many Pods as are kept.
+ * From the creation of the newest finished Pod until it is replaced, by how many of them (from 1) are recent. The last one counts from five on,
+ * as many as are kept.
  */
 const REPLACED_AFTER_MS = [0, 10_000, 30_000, 90_000, 300_000] as const;
-const LONGEST_MS = 300_000;
-/** Long enough that all that are kept are recent where one fails at every longest pause. */
+/** Long enough that five failures at the longest pause all count as recent. */
 const RECENT_MS = 30 * 60_000;
-/** What was evicted after it has run for so long is no failure of the Pod; and where new Pods are evicted again and again, one is made each time. */
+/** A Pod that was evicted after it ran this long is no failure: its replacement does not wait. */
 const RUN_LEAST_MS = 60_000;
 
-/** Those that new Pods may end like. Whoever asks for a reconcile asks for them now. */
+/** Finished Pods that count as failures. A request for a reconcile clears the earlier ones. */
 function failedOf(finished: readonly PodView[], requestedMs = -Infinity, nowMs: number): readonly PodView[] {
   return finished.filter(
     ({ createdAtMs, disrupted }) => createdAtMs > requestedMs && !hasRun(disrupted, nowMs),
@@ -272,7 +272,7 @@ function pauseMs(finished: readonly PodView[], nowMs: number): number {
   const recent = finished.filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS).sort(byAge);
   const newest = recent.at(-1);
   if (newest === undefined) return 0;
-  const replacedAfterMs = REPLACED_AFTER_MS[recent.length - 1] ?? LONGEST_MS;
+  const replacedAfterMs = REPLACED_AFTER_MS[Math.min(recent.length, REPLACED_AFTER_MS.length) - 1] ?? 0;
   // Where the clocks differ, a Pod may come from the future.
   return Math.max(0, Math.min(newest.createdAtMs, nowMs) + replacedAfterMs - nowMs);
 }

@@ -1,6 +1,6 @@
 import type { PodView } from './pod.ts';
 
-/** After this time, a Pod is read again before it is deleted. With the way of the DELETE, it is less than a second. */
+/** What is older is read again, so that it is less than a second old at the DELETE. */
 const FRESH_MS = 750;
 
 /** How Pods are read. */
@@ -13,9 +13,8 @@ interface Reading {
 }
 
 /**
- * The Pods of a PodSet while some of them are deleted. Somebody may take a Pod out at any time, by its labels or its
- * controller, so what is known of it must not be old. One list does for many; where there are so many that a list takes longer, each
- * is read by itself.
+ * Recent readings of Pods that are about to be deleted, since somebody may take a Pod out at any time by its labels or its controller. One
+ * list serves many; if it takes too long, each Pod is read by itself.
  */
 export class FreshPods {
   readonly #reading: Reading;
@@ -31,14 +30,13 @@ export class FreshPods {
   async latest({ uid, name }: PodView): Promise<PodView | undefined> {
     if (this.#isListQuick && !this.#isFresh) this.#listed = this.#list();
     const pods = await this.#listed;
-    if (this.#isFresh) return pods?.get(uid);
-    this.#isListQuick = false;
-    return this.#reading.read(name);
+    return this.#isFresh ? pods?.get(uid) : this.#reading.read(name);
   }
 
   async #list(): Promise<ReadonlyMap<string, PodView>> {
     this.#listedAtMs = this.#reading.now();
     const pods = await this.#reading.list();
+    this.#isListQuick = this.#isFresh;
     return new Map(pods.map((pod) => [pod.uid, pod]));
   }
 

@@ -4,10 +4,10 @@ import { podNamePrefix } from './pod.ts';
 /** Neither vowels nor what looks like them: apimachinery/pkg/util/rand, `alphanums`. */
 const SAFE_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
-/** Each Pod has so many names to try: as many as there are in a digest. */
+/** A digest yields six suffixes, so each new Pod has six names to try. */
 const SUFFIXES = 6;
 
-/** Whose Pods are named. */
+/** The fields of a PodSet that names follow from. */
 interface PodSetSeen {
   readonly name: string;
   readonly uid: string;
@@ -16,9 +16,8 @@ interface PodSetSeen {
 }
 
 /**
- * For each new Pod of a PodSet, without end, the names to try, one after the other, until one is free. They look like those
- * that the API server generates, but all who create Pods from the same status come to the same ones, whatever else of
- * the PodSet has changed: what is created twice meets AlreadyExists. Pods that the status names bring new names.
+ * Six names to try for each new Pod, without end. They look like those that the API server generates, but follow from the UID and
+ * `status.podNames` alone: whoever creates Pods from the same status comes to the same names, so a repeated create meets AlreadyExists.
  *
  * A name may be taken by a Pod that nobody has listed, such as one that lost the labels. Each Pod has other names of its
  * own to try, so however many are taken, few calls are made in vain.

@@ -26,7 +26,7 @@ export interface Owner {
   readonly uid: string;
 }
 
-/** The Pod of that name that a PodSet creates. `generateName` only says what it is one of: `name` wins. */
+/** The Pod of that name that a PodSet creates. `generateName` marks its group; `name` takes precedence. */
 export function desiredPod(owner: Owner, name: string) {
   return {
     metadata: {
@@ -109,7 +109,7 @@ export interface Unready {
   readonly trouble?: Cause;
 }
 
-/** Whose a Pod is: its metadata tell. */
+/** The owner of a Pod, by its metadata. */
 export interface PodOwnership {
   readonly name: string;
   readonly uid: string;
@@ -158,14 +158,14 @@ export function podView(object: KubernetesObject): PodView | undefined {
     createdAtMs: timeOf(metadata.creationTimestamp),
     readySinceMs: readySince(object),
     ...(unready && { unready }),
-    node: truncate(object.spec?.nodeName ?? '', NAME_MAX),
+    node: truncate(object.spec?.nodeName ?? '', OBJECT_NAME_MAX),
     deletionCost: deletionCostOf(metadata.annotations?.[DELETION_COST_ANNOTATION]),
     restarts: mostRestarts(status?.containerStatuses),
     sidecarRestarts: mostRestarts(sidecarsOf(object)),
   };
 }
 
-/** The API server's own schema holds for every Pod it sends; metadata alone is one, too. */
+/** Metadata alone, without spec and status, counts as a Pod, too. */
 function isPod(object: KubernetesObject): object is Pod {
   return isObjectOrAbsent(object['spec']) && isObjectOrAbsent(object['status']);
 }
@@ -177,14 +177,14 @@ function isObjectOrAbsent(value: unknown): boolean {
 /** Longer than any UID of Kubernetes, which has 36 characters. */
 const UID_MAX = 64;
 /** The longest name of an object. */
-const NAME_MAX = 253;
+const OBJECT_NAME_MAX = 253;
 
 /** Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
 const POD_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 
 /** Whether there may be a Pod of that name. */
 export function isPodName(name: string): boolean {
-  return name.length <= NAME_MAX && POD_NAME.test(name);
+  return name.length <= OBJECT_NAME_MAX && POD_NAME.test(name);
 }
 
 export function ownershipOf({ name, uid, resourceVersion, ownerReferences = [] }: ObjectMeta): PodOwnership {
@@ -213,13 +213,13 @@ function lifeOf({ metadata, status }: Pod): PodLife {
     case 'Succeeded':
       return 'finished';
     default:
-      // `Unknown`, which kubelets stopped to set with Kubernetes 1.5: neither there nor over.
+      // Kubelets stopped to set `Unknown` with Kubernetes 1.5. Such a Pod is neither available nor finished.
       return 'unknown';
   }
 }
 
 /**
- * Undefined for one that no container has run of: its node has turned it away. Sources: kubernetes/pkg/kubelet/eviction and
+ * Undefined if no container ran: the node has turned it away. Sources: kubernetes/pkg/kubelet/eviction and
  * nodeshutdown, which set these reasons; `DisruptionTarget` is set by whatever else disrupts a Pod, such as the collector of lost ones.
  */
 function disruptionOf(pod: Pod): Disruption | undefined {

@@ -1,18 +1,10 @@
-import { podTrouble } from '../../api/index.ts';
+import { POD_TROUBLES, podTrouble } from '../../api/index.ts';
 import type { Cause, Condition, KubernetesObject } from '../../api/index.ts';
 import { isAvailable, selectorFor, type PodView, type Unready } from './pod.ts';
 
 /** The worst first. */
-const REASONS: readonly string[] = [
-  'ContainerCannotStart',
-  'ImageNotPulled',
-  'CrashLooping',
-  'Unschedulable',
-  'SchedulingGated',
-  'NodeNotReady',
-  'PodsNotReady',
-];
-/** Why Pods are not Ready: a person has to act; or they may be just starting, for so many milliseconds more. */
+const REASONS: readonly string[] = [...POD_TROUBLES, 'PodsNotReady'];
+/** Why Pods are not Ready: a cause for a person to act on, or for how many milliseconds they may be just starting. */
 export type Unreadiness = { readonly cause: Cause } | { readonly recheckMs: number };
 
 /** What unready Pods are judged by. */
@@ -63,15 +55,16 @@ function ofAll(cause: Cause, { name }: PodView, count: number): Cause {
   return { ...cause, message: count === 1 ? message : message.replace(`${all} is `, `${all} are `) };
 }
 
-/** The condition is the memory of what a Node was found to be: it is read once, and not again at rest. */
+/** The Node is read once. From then on, the condition says what it was found to be. */
 function nodeTrouble(pod: UnreadyPod, { namespace, ready, nodeNamed }: Judged): Cause | undefined {
   const { name, uid, resourceVersion, node } = pod;
   if (node === '') return undefined;
   const { reason, message = '' } = ready ?? {};
   if (reason === 'PodsNotReady' && message.startsWith(`Pod ${name} `)) return undefined;
-  const [, since, told] = /on node (\S+), which is not ready(?: since ([^\s;]+))?/.exec(message) ?? [];
-  const isTold = reason === 'NodeNotReady' && since === node;
-  const there = isTold ? nodeNotReady(node, told) : nodeNamed(node);
+  const [, toldNode, toldSince] =
+    /on node (\S+), which is not ready(?: since ([^\s;]+))?/.exec(message) ?? [];
+  const isTold = reason === 'NodeNotReady' && toldNode === node;
+  const there = isTold ? nodeNotReady(node, toldSince) : nodeNamed(node);
   return there && podTrouble({ metadata: { namespace, name, uid, resourceVersion } }, { node: there });
 }
 
@@ -123,7 +116,7 @@ function isBefore(a: PodView, b: PodView): boolean {
   return a.createdAtMs === b.createdAtMs ? a.name < b.name : a.createdAtMs < b.createdAtMs;
 }
 
-/** In powers of two: 300 Pods that fail one after the other change it nine times. */
+/** Rounded down to a power of two, so that it changes rarely: 300 Pods that fail one by one change it nine times. */
 function othersInWords(count: number): string {
   if (count === 0) return '';
   const least = 2 ** Math.floor(Math.log2(count));
