@@ -282,14 +282,16 @@ export function definedReconciler(
       const isRefusal = isOf(failure, 'refused', 'access-denied') || isSaidByAuthor(failure);
       if (isRefusal && isTelling(view))
         return {
-          ...after({ refused: causeOfFailure(failure, { ref: context.ref, type }) }),
+          ...after({
+            refused: { step: step.do, cause: causeOfFailure(failure, { ref: context.ref, type }) },
+          }),
           refusal: failure,
         };
       if (isNever(failure)) return after({ never: neverCause(failure) });
       const { attempt } = context;
       const isTold = failure instanceof ControllerError && live !== undefined;
       if (!isTold || !isNewsOf(failure, failure.asCause.reason, { view, attempt })) throw error;
-      return { ...after({ refused: failure.asCause }), isUnknown: true };
+      return { ...after({ refused: { step: step.do, cause: failure.asCause } }), isUnknown: true };
     }
   }
 

@@ -19,7 +19,7 @@ export function withOverride(
   if (observation === 'gone') return observation;
   const overridden = causeOfOverride(message);
   if (Object.hasOwn(stepsOf(definition), step))
-    return { ...observation, live: { ...observation.live, refused: overridden } };
+    return { ...observation, live: { ...observation.live, refused: { step, cause: overridden } } };
   if (observation.live?.declared === undefined) return observation;
   const { declared, ...live } = observation.live;
   if ('outcome' in declared) return observation;
@@ -32,28 +32,31 @@ export function withRefused(
   refusal: Refusal,
   definition: AnyDefinition,
 ): DefinedObservation {
-  if (observation === 'gone' || observation.live?.declared === undefined) return observation;
-  const { declared, ...live } = observation.live;
-  const steps = childSummaries(definition);
-  if ('outcome' in declared) return observation;
+  if (observation === 'gone') return observation;
   const { namespace: home, name } = observation.view;
+  const { declared, ...live } = observation.live ?? {};
+  const wanted = declared !== undefined && 'wanted' in declared ? declared.wanted : [];
+  const ofChildren = childSummaries(definition);
   // The words of a refusal do not say where it was.
   const placeOf = (step: string) =>
-    declared.wanted.find((each) => [stepName('create', each), stepName('apply', each)].includes(step))
-      ?.namespace ?? home;
+    wanted.find((each) => [stepName('create', each), stepName('apply', each)].includes(step))?.namespace ??
+    home;
   const resource = `${definition.for.kind.toLowerCase()}/${name} -n ${home}`;
-  const refused = [...(refusal.others ?? []), refusal].flatMap(({ step, because, message }) =>
-    step !== undefined && Object.hasOwn(steps, step) && (because === 'refused' || because === 'access-denied')
-      ? [
-          {
-            step,
-            cause: causeOfError(new ApiError(message, { classification: because }), {
-              resource,
-              namespace: placeOf(step),
-            }),
-          },
-        ]
+  const causeOf = (step: string, error: ApiError) =>
+    definition.refusal?.(error) ?? causeOfError(error, { resource, namespace: placeOf(step) });
+  const all = [...(refusal.others ?? []), refusal].flatMap(({ step, because, message }) =>
+    step !== undefined && (because === 'refused' || because === 'access-denied')
+      ? [{ step, cause: causeOf(step, new ApiError(message, { classification: because })) }]
       : [],
   );
-  return { ...observation, live: { ...live, declared: { ...declared, refused } } };
+  const refused = all.filter(({ step }) => Object.hasOwn(ofChildren, step));
+  const last = all.findLast(({ step }) => Object.hasOwn(stepsOf(definition), step));
+  if (declared === undefined || 'outcome' in declared)
+    return last === undefined
+      ? observation
+      : { ...observation, live: { ...observation.live, refused: last } };
+  return {
+    ...observation,
+    live: { ...live, declared: { ...declared, refused }, ...(last && { refused: last }) },
+  };
 }

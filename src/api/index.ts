@@ -51,6 +51,7 @@ export type {
   LookupContext,
   MessageSubject,
   ObserveContext,
+  RefusedStep,
   StepContext,
   StepDefinition,
   StepResult,

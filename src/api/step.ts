@@ -31,8 +31,8 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown, Lookups 
    * and asks again. Other functions get what was read for the decision.
    */
   readonly lookups: LookedUp<Lookups>;
-  /** Why the step was refused that was tried just before, if it did nothing. Absent on the watch. */
-  readonly refused?: Cause;
+  /** The step that was refused last, and has not been done since. Absent on the watch. */
+  readonly refused?: RefusedStep;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
   /** As the operator has them. */
@@ -44,6 +44,12 @@ export interface DecisionContext<R, Owned, Observed, Options = unknown, Lookups 
   readonly unknown: readonly UnknownAttempt[];
   /** For how long one of them may take effect yet, in milliseconds; 0: there is none. */
   readonly unknownForMs: number;
+}
+
+/** A step that the API server, or an outside system, has refused. */
+export interface RefusedStep {
+  readonly step: string;
+  readonly cause: Cause;
 }
 
 /** The author's lookups by their names, and those of the library. */

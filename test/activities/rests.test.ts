@@ -67,7 +67,7 @@ const task = defineController({
       ? next.wait('the Pods to go', { recheckAfter: '1m' })
       : next.converged('all run');
   },
-  status: ({ refused }) => ({ refused: refused?.reason }),
+  status: ({ refused }) => ({ refused: refused?.cause.reason }),
   permissions: [allow(PODS, ['create', 'delete'])],
 });
 
@@ -142,6 +142,27 @@ describe('a step that is refused', () => {
     await world.run();
     expect(world.condition('Stalled')).toMatchObject({ status: 'False' });
     expect(world.status).not.toHaveProperty('refused');
+  });
+
+  it('is told again and again where that is refused, too, and not tried anew each time', async () => {
+    const world = new AuthorWorld(task, {
+      types: [PODS],
+      spec: {},
+      refuse: ({ method }) => (method === 'GET' ? undefined : REFUSED),
+    });
+    const { next, refusal } = await world.step('start');
+    expect(next.do).toBe('updateStatus');
+    // Each of its attempts knows of the refusal: it fails, with backoff, and does not end with the other step.
+    for (const attempt of [1, 2])
+      await expect(world.step('updateStatus', { refusal, attempt })).rejects.toThrow('exceeded quota');
+  });
+
+  it('holds up no other step, and is no matter of that', async () => {
+    const world = new AuthorWorld(task, { types: [PODS], spec: { pods: 0 } });
+    world.put(PODS, { metadata: { name: 'a', labels: { task: 'front' } } });
+    const refusal = { because: 'refused', message: 'exceeded quota', step: 'start' } as const;
+    const { did } = await world.step('stop', { refusal });
+    expect(did).toMatchObject([{ did: 'deleted' }]);
   });
 });
 

@@ -191,7 +191,7 @@ describe('the names in the status', () => {
       lookedFor(['gone', 'lost'], lost),
       lookedFor(['gone', 'lost'], lost.orphaned()),
     ];
-    expect(names(podSet, [pod('a')], { ...looked, ...refusedBecause('no') })).toEqual([
+    expect(names(podSet, [pod('a')], { ...looked, ...refusedBecause('no', 'releasePods') })).toEqual([
       ...['a', 'lost', 'unclear'],
     ]);
     expect(names(podSet, [pod('a')], released)).toEqual(['a', 'unclear']);
@@ -369,7 +369,7 @@ describe('the status of a PodSet of 20,000', () => {
   it('names the Pods to release before all others, however young', () => {
     const lost = [named('lost-1', 0), named('lost-2', 0)].map((each) => each.relabelled());
     const podSet = settledMany.withStatus({ podNames: [...(podNames ?? []), 'lost-1', 'lost-2'] });
-    const known = { ...lookedFor(['lost-1', 'lost-2'], ...lost), ...refusedBecause('no') };
+    const known = { ...lookedFor(['lost-1', 'lost-2'], ...lost), ...refusedBecause('no', 'releasePods') };
     const names = statusWrite(podSet, MANY, known).status['podNames'];
     expect(names).toEqual(expect.arrayContaining(['lost-1', 'lost-2']));
     expect(names).toHaveLength(1_000);

@@ -1,4 +1,4 @@
-import type { Cause } from '../../src/contract/cause.ts';
+import type { RefusedStep } from '../../src/api/index.ts';
 import type { Condition } from '../../src/contract/control.ts';
 import { causeOfRefusal } from '../../src/contract/refusal.ts';
 import type { KubernetesObject, OwnerReference } from '../../src/contract/object.ts';
@@ -320,8 +320,8 @@ const controller = definedController(definition);
 export interface Known {
   /** `named`, or `node n1` */
   readonly lookups?: LookupValues;
-  /** Why a step was refused just now. */
-  readonly refused?: Cause;
+  /** The step that was refused just now. */
+  readonly refused?: RefusedStep;
 }
 
 /** @param known undefined: it is the watcher that decides */
@@ -364,8 +364,8 @@ export function settled(...[podSet, pods, known = {}]: Parameters<typeof observa
 }
 
 /** In the words of a server that refuses a step. */
-export function refusedBecause(message: string): Known {
-  return { refused: causeOfRefusal(message, { namespace: NAMESPACE }) };
+export function refusedBecause(message: string, step = 'createPods'): Known {
+  return { refused: { step, cause: causeOfRefusal(message, { namespace: NAMESPACE }) } };
 }
 
 /** That those Pods, which the status names, were looked for, and those of them found that are there. */

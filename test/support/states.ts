@@ -110,15 +110,20 @@ function* podSetStates(): Iterable<State> {
     state(`of which ${why}`, STALLED, reported(podSet, pods, known));
   for (const words of ['exceeded quota', 'violates PodSecurity', 'failed calling webhook "w"', 'denied'])
     yield refused(`new Pods are refused: ${words}`, refusedBecause(words), set, a);
-  const overridden = { refused: causeOfOverride('a policy changed a label') };
+  const overridden = { refused: { step: 'createPods', cause: causeOfOverride('a policy changed a label') } };
   yield refused('new Pods are changed by a policy', overridden, set, a);
   const forbidden = new ApiError('no', { classification: 'access-denied' });
   const WHERE = { resource: 'podset/web', namespace: NAMESPACE };
-  yield refused('no Pods may be deleted', { refused: causeOfError(forbidden, WHERE) }, set.wanting(1), a, b);
-  const DENIED = refusedBecause('denied');
-  yield refused('Pods may not be adopted', DENIED, set, a, b.orphaned());
+  const undeleted = { refused: { step: 'deletePods', cause: causeOfError(forbidden, WHERE) } };
+  yield refused('no Pods may be deleted', undeleted, set.wanting(1), a, b);
+  yield refused('Pods may not be adopted', refusedBecause('denied', 'adoptPods'), set, a, b.orphaned());
   const lost = lookedFor(['web-pod-b'], b.relabelled());
-  yield refused('Pods may not be released', { ...DENIED, ...lost }, naming, a);
+  yield refused(
+    'Pods may not be released',
+    { ...refusedBecause('denied', 'releasePods'), ...lost },
+    naming,
+    a,
+  );
   yield state('with an invalid spec', STALLED, reported(set.wanting(-1), [a]));
   yield state('that is being deleted', DELETING, reported(set.wanting(999), manyPods(set)).beingDeleted());
   const surplus = reported(set.wanting(1), manyPods(set));

@@ -258,7 +258,7 @@ class Deciding {
     if (next === undefined) return this.#decideItself();
     const beside = this.#decideBeside(next);
     if (beside !== undefined) return beside;
-    if (isStep(next)) return this.#childStep(next, refused ?? causeOfChildren(declared));
+    if (isStep(next)) return this.#childStep(next, refused?.cause ?? causeOfChildren(declared));
     return next.do === 'converged' ? this.#decideItself(next) : this.#keptRest(next);
   }
 
@@ -344,8 +344,9 @@ class Deciding {
         if (unseen !== undefined) return this.#keptRest(unseen);
         const isLate = mayLeave(this.#at.definition, step);
         const isSlow = reads.notDone === step && isReady(view);
-        const isTold = isSlow || (isLate && stepUnderWay(view) === undefined) || reads.refused !== undefined;
-        const report = isTold ? reportStep(this.#at, this.#announcedStep(outcome, reads.refused)) : undefined;
+        const isRefused = reads.refused?.step === step;
+        const isTold = isSlow || (isLate && stepUnderWay(view) === undefined) || isRefused;
+        const report = isTold ? reportStep(this.#at, this.#announcedStep(outcome)) : undefined;
         return report ?? named;
       }
       case 'record':
@@ -363,14 +364,16 @@ class Deciding {
     }
   }
 
-  #announcedStep({ step, because }: Decision & { is: 'step' }, refused: Cause | undefined): ReportedRest {
+  #announcedStep({ step, because }: Decision & { is: 'step' }): ReportedRest {
+    const { refused: last } = this.#at.reads;
+    const refused = last?.step === step ? last.cause : undefined;
     const external = mayLeave(this.#at.definition, step) ? { external: step } : {};
     return { ...announced(step, because, refused), ...external, ...(refused && { isRefused: true }) };
   }
 
   /** What can be said in the same write: what the next decision will come to, if nothing changes. */
   #reportedWith(then: Decision): ReportedRest | undefined {
-    if (then.is === 'step') return this.#announcedStep(then, this.#at.reads.refused);
+    if (then.is === 'step') return this.#announcedStep(then);
     if (then.is === 'wait' || then.is === 'stalled') return restFor(then);
     const isLast = then.is === 'converged' && this.#awaitUnknown() === undefined;
     return isLast && this.#finalizerStep() === undefined ? restFor(then) : undefined;

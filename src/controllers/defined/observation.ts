@@ -1,4 +1,5 @@
 import type { Decision } from '../../api/next.ts';
+import type { RefusedStep } from '../../api/step.ts';
 import type { Cause } from '../../contract/cause.ts';
 import type { ReferredState, ResourceType } from '../../contract/controller.ts';
 import type { NextStep, Step, Wait } from '../../contract/decision.ts';
@@ -46,8 +47,8 @@ export interface LiveReads {
   readonly declared?: ChildrenSeen | { readonly outcome: Decision } | undefined;
   /** Of declared objects that are not ready. Absent: nobody has looked. */
   readonly pods?: PodsFound;
-  /** Why the step was refused that was just tried. */
-  readonly refused?: Cause;
+  /** The step that was refused last, and has not been done since. */
+  readonly refused?: RefusedStep;
   /** What the step that was just tried has to wait for. */
   readonly waiting?: Wait;
   /** The step that this was read for, where that was not done at once. */

@@ -90,7 +90,7 @@ export function statusOf(context: Context): Status {
   const { metadata, view } = context.resource;
   if (view === undefined) return {};
   const seen = new PodsSeen(context, view);
-  const areNamesKept = seen.isCreating && context.refused === undefined;
+  const areNamesKept = seen.isCreating && context.refused?.step !== 'createPods';
   return {
     podNames: [...(areNamesKept ? view.podNames : seen.names)],
     readyReplicas: seen.available.length,
