@@ -4,6 +4,7 @@ import { allow, defineController, defineKind, PODS } from 'durable-operator';
 import type { Decision, KubernetesObject } from 'durable-operator';
 import { definedController } from '../../src/controllers/defined/controller.ts';
 import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 
 /** What a decision says of a rest, and is told of a refusal; and what a step makes of what the server answers. */
@@ -155,6 +156,28 @@ describe('a step that is refused', () => {
     // Each of its attempts knows of the refusal: it fails, with backoff, and does not end with the other step.
     for (const attempt of [1, 2])
       await expect(world.step('updateStatus', { refusal, attempt })).rejects.toThrow('exceeded quota');
+  });
+
+  it('that cannot be done, nor its status be written, has its backoff: it is not tried anew each time', async () => {
+    let isAway = false;
+    const body = JSON.stringify({
+      kind: 'Status',
+      status: 'Failure',
+      code: 503,
+      reason: 'ServiceUnavailable',
+    });
+    const world = new AuthorWorld(task, {
+      types: [PODS],
+      spec: { pods: 1 },
+      refuse: ({ method }) => (isAway && method !== 'GET' ? { status: 503, body } : undefined),
+    });
+    await world.run();
+    expect(world.condition('Ready')).toMatchObject({ status: 'True' });
+    world.cluster.change(objectKey(Task, 'front'), (it) => ({ ...it, spec: { pods: 2 } }));
+    isAway = true;
+    const { next } = await world.step('start', { isDurable: true });
+    expect(next.do).toBe('updateStatus');
+    await expect(world.step('updateStatus', { isDurable: true })).rejects.toThrow('503');
   });
 
   it('holds up no other step, and is no matter of that', async () => {

@@ -285,8 +285,7 @@ class Deciding {
     if (kept !== undefined) return kept;
     const isLeftBehind = this.#at.definition.finalizer !== undefined && step.verb === 'create';
     const { do: name, because } = step;
-    const isSlow = this.#at.reads.notDone === name && isReady(view);
-    const isTold = isSlow || (isLeftBehind && stepUnderWay(view) === undefined);
+    const isTold = this.#isSlow(name) || (isLeftBehind && stepUnderWay(view) === undefined);
     const external = isLeftBehind ? { external: name } : {};
     const report = reportStep(this.#at, { ...announced(name, because, refused), ...external });
     if ((isTold || refused !== undefined) && report !== undefined) return report;
@@ -343,9 +342,8 @@ class Deciding {
         const unseen = this.#awaitUnseen(step);
         if (unseen !== undefined) return this.#keptRest(unseen);
         const isLate = mayLeave(this.#at.definition, step);
-        const isSlow = reads.notDone === step && isReady(view);
         const isRefused = reads.refused?.step === step;
-        const isTold = isSlow || (isLate && stepUnderWay(view) === undefined) || isRefused;
+        const isTold = this.#isSlow(step) || (isLate && stepUnderWay(view) === undefined) || isRefused;
         const report = isTold ? reportStep(this.#at, this.#announcedStep(outcome)) : undefined;
         return report ?? named;
       }
@@ -362,6 +360,13 @@ class Deciding {
         // A type that is not ours has no status that shows it to people.
         return this.#keptRest(restFor(outcome, this.#writesStatus ? undefined : 'Reconcile'));
     }
+  }
+
+  /** That it is Ready is no longer true. Whoever has failed to say so goes on with that: the step would be tried anew, again and again. */
+  #isSlow(step: string): boolean {
+    const { reads, view } = this.#at;
+    const { notDone } = reads;
+    return (notDone === step || notDone === 'updateStatus' || notDone === 'updateState') && isReady(view);
   }
 
   #announcedStep({ step, because }: Decision & { is: 'step' }): ReportedRest {
