@@ -84,7 +84,7 @@ export default {
       // So the library suffices for them, and for those of others.
       name: 'a controller of ours imports only the front door: src/api/index.ts',
       severity: 'error',
-      from: { path: '^src/controllers/(pod-label|namespace-role-binding|pod-set)/' },
+      from: { path: '^src/controllers/(pod-label|namespace-role-binding|pod-set|git-build)/' },
       to: { path: ours, pathNot: '^(src/api/index[.]ts$|src/controllers/$1/)' },
     },
     {

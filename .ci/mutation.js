@@ -93,7 +93,6 @@ const PARTS = {
     mutated: [
       'src/controllers/condition.ts',
       'src/controllers/fields.ts',
-      'src/controllers/refusal-words.ts',
     ],
     tests: [
       'test/controllers/pod-set.test.ts',
@@ -143,15 +142,13 @@ const PARTS = {
       'src/controllers/git-build/decide.ts',
       'src/controllers/git-build/deletion.ts',
       'src/controllers/git-build/job-rules.ts',
-      'src/controllers/git-build/observation.ts',
-      'src/controllers/git-build/refusals.ts',
-      'src/controllers/git-build/status.ts',
+      'src/controllers/git-build/artifacts.ts',
+      'src/controllers/git-build/verdict.ts',
     ],
     tests: [
       'test/controllers/git-build/decide.test.ts',
       'test/controllers/git-build/cleanup.test.ts',
       'test/controllers/git-build/reasons.test.ts',
-      'test/controllers/git-build/refusals.test.ts',
     ],
   },
   'git-build-views': {

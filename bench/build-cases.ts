@@ -1,4 +1,4 @@
-import { BUILD_KIND, BUILDS, type Build } from '../src/controllers/git-build/resource.ts';
+import { BUILD_KIND, BUILDS, type StoredBuild } from '../src/controllers/git-build/kind.ts';
 import { JOBS } from '../src/controllers/kinds.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
@@ -70,7 +70,7 @@ function aBuild(namespace: string, name: string) {
   };
 }
 
-export function isBuilt({ metadata, status }: Build): boolean {
+export function isBuilt({ metadata, status }: StoredBuild): boolean {
   return status?.phase === 'Succeeded' && status.observedGeneration === metadata.generation;
 }
 

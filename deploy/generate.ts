@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { BUILDS } from '../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { NAMESPACES } from '../src/controllers/kinds.ts';
 import { durableOperator } from '../src/durable-operator.ts';

@@ -1,6 +1,5 @@
-import { gitBuildReconciler } from '../activities/git-build.ts';
 import { gitBuild } from './controllers/git-build/controller.ts';
-import { BUILDS } from './controllers/git-build/resource.ts';
+import { BUILDS } from './controllers/git-build/kind.ts';
 import { namespaceRoleBinding } from './controllers/namespace-role-binding/controller.ts';
 import { podLabel } from './controllers/pod-label/controller.ts';
 import { podSet } from './controllers/pod-set/controller.ts';
@@ -14,11 +13,8 @@ export const durableOperator: Program = {
     definedWith('namespace-role-binding', ({ roleBinding }) => namespaceRoleBinding(roleBinding)),
     definedIn(podSet, 'durable-operator'),
     {
-      name: 'git-build',
+      ...definedWith('git-build', ({ build, reconciliation }) => gitBuild(build, reconciliation.namespaces)),
       definition: BUILDS.manifest,
-      controller: ({ build }) => gitBuild(build),
-      reconciler: (client, { build, reconciliation }) =>
-        gitBuildReconciler(client, build, reconciliation.namespaces),
     },
   ],
 };

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { PolicyRule } from '../src/contract/controller.ts';
 import type { KubernetesObject } from '../src/contract/object.ts';
-import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../src/controllers/git-build/resource.ts';
+import {
+  BUILD_KIND,
+  BUILDS,
+  type StoredBuild as Build,
+  type BuildSpec,
+} from '../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND, type PodSet } from './support/pod-sets.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';

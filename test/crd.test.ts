@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { BUILDS } from '../src/controllers/git-build/resource.ts';
-import { LIMITS } from '../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../src/controllers/git-build/kind.ts';
+import { LIMITS } from '../src/controllers/git-build/kind.ts';
 
 describe('the definition of Xxx', () => {
   it.each(Object.entries(LIMITS))('has the limits that are checked again before use: %s', (field, limit) => {

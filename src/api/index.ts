@@ -91,6 +91,8 @@ export type {
 } from '../contract/kube.ts';
 export type { Logger, LogMethod } from '../contract/logger.ts';
 export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
+export { causeOfRefusal as refusalCause } from '../contract/refusal.ts';
+export type { RefusalCause } from '../contract/refusal.ts';
 export { redacted } from '../contract/redacted.ts';
 export { workflowIdFor } from '../contract/resource.ts';
 export type { ResourceRef } from '../contract/resource.ts';

@@ -58,9 +58,9 @@ const NAMES = {
   finalizer: {
     what: 'the finalizer',
     pattern:
-      /^(?=[^/]{1,253}\/)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\/(?=[^/]{1,63}$)[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/,
+      /^(?:(?=[^/]{1,253}\/)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*\/(?=[^/]{1,63}$)[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+)$/,
     most: 317,
-    is: 'a domain in lower case, "/" and a name of at most 63 letters, digits, "-", "_" and ".", such as "example.com/bucket"',
+    is: 'a domain in lower case, "/" and a name of at most 63 letters, digits, "-", "_" and ".", such as "example.com/bucket", or a domain of at most 63 characters, as finalizers once were',
   },
   /** The CRD is named `<plural>.<group>`. Source: apiextensions, `validateAPIApproval`. */
   group: {

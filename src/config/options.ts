@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GIT_TRANSPORTS } from '../controllers/git-build/resource.ts';
+import { GIT_TRANSPORTS } from '../controllers/git-build/kind.ts';
 import { option, section } from './option.ts';
 import * as values from './values.ts';
 

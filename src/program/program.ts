@@ -10,7 +10,7 @@ import { typeNameOf, type Controller } from '../contract/controller.ts';
 import type { CustomResourceDefinition } from '../api/kind.ts';
 import type { Step } from '../contract/decision.ts';
 import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
-import type { GitBuildOptions } from '../controllers/git-build/controller.ts';
+import type { GitBuildOptions } from '../controllers/git-build/kind.ts';
 import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 

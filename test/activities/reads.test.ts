@@ -9,7 +9,7 @@ import { AuthorWorld } from '../support/author-world.ts';
 
 const Task = defineKind({
   ...{ group: 'example.com', version: 'v1', kind: 'Task', description: 'A task.' },
-  spec: z.object({}),
+  spec: z.object({ left: z.string().optional() }),
   status: z.object({ jobs: z.int().optional() }),
 });
 const task = defineController({
@@ -98,4 +98,17 @@ describe('a controller with a step that reads less', () => {
     expect(steps).toEqual(['removeFinalizer', 'converged']);
     expect(asked).toEqual(['GET shop/jobs', 'PATCH tasks/front']);
   });
+});
+
+it('a view is made of what is stored, valid or not, of a resource that is let go', async () => {
+  const viewed = defineController({
+    ...{ name: 'task', for: Task, finalizer: 'task.example.com' },
+    view: ({ spec }) => spec,
+    decide: ({ resource: { view } }, next) => next.removeFinalizer(`it was ${JSON.stringify(view)}`),
+  });
+  const world = new AuthorWorld(viewed, { types: [], spec: { left: 7 } });
+  world.cluster.changeMetadata(objectKey(Task, 'front'), () => ({ finalizers: ['task.example.com'] }));
+  world.cluster.markDeleted(objectKey(Task, 'front'), ['task.example.com']);
+  const { next } = await world.step('observe');
+  expect(next).toMatchObject({ do: 'removeFinalizer', because: 'it was {"left":7}' });
 });

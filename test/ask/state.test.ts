@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { stateByDecision, stateByStatus, stateOfRun } from '../../src/ask/state.ts';
-import { BUILD_FINALIZER } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_FINALIZER } from '../../src/controllers/git-build/kind.ts';
 import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
 import { aCause } from '../support/causes.ts';
 

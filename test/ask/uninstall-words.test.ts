@@ -7,7 +7,7 @@ import {
   type LeftBehind,
 } from '../../src/ask/uninstall-check.ts';
 import { NAMESPACES } from '../../src/controllers/kinds.ts';
-import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { durableOperator } from '../../src/durable-operator.ts';
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
+import { definedController } from '../../src/controllers/defined/controller.ts';
+import type { DefinedDecision, DefinedObservation } from '../../src/controllers/defined/observation.ts';
+import { definedView } from '../../src/controllers/defined/view.ts';
 import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { buildJob, buildScript, cleanupJob, cleanupScript } from '../../src/controllers/git-build/jobs.ts';
-import type { BuildDecision, Observation } from '../../src/controllers/git-build/observation.ts';
-import * as names from '../../src/controllers/git-build/resource.ts';
+import * as names from '../../src/controllers/git-build/kind.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
-import { buildView, jobView, podView } from '../../src/controllers/git-build/views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
 import {
   BAD_BUILD_STATUSES,
@@ -80,7 +81,8 @@ describe('a spec', () => {
   });
 });
 
-const controller = gitBuild(OPTIONS);
+const GIT_BUILD = gitBuild(OPTIONS);
+const controller = definedController(GIT_BUILD);
 const META = { ...OWNER, resourceVersion: '1', generation: 1, creationTimestamp: LONG_AGO };
 
 interface Odd {
@@ -95,18 +97,20 @@ interface Odd {
 }
 
 /** What is done once the status says all that there is to say; no other Job has the names of its Jobs. */
-function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children = [] }: Odd): BuildDecision {
+function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children = [] }: Odd): DefinedDecision {
   const metadata = { ...META, ...deletion, finalizers: [names.BUILD_FINALIZER] };
-  const views = children.flatMap((child) => {
+  const owned = children.flatMap((child) => {
     const object = { ...child, metadata: { ...META, ...child.metadata } };
-    return [jobView(object), podView(object)].filter((view) => view !== undefined);
+    return controller.children.flatMap((child) => child.view(object) ?? []);
   });
   let status = stored;
   const said = new Set<string>();
   for (;;) {
-    const view = buildView({ metadata, spec, status }, OPTIONS);
-    const decision = controller.decide(withFreeNames(controller.observation(view, views, metadata)), NOW_MS);
-    if (decision.do !== 'updateStatus') return decision;
+    const view = definedView(GIT_BUILD, { metadata, spec, status });
+    if (view === undefined) throw new Error('it is of no interest');
+    const seen = controller.observation(view, owned, metadata);
+    const decision = controller.decide(withLookups(seen), NOW_MS);
+    if (!('status' in decision)) return decision;
     const text = JSON.stringify(decision.status);
     expect(said).not.toContain(text);
     said.add(text);
@@ -115,11 +119,16 @@ function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children =
   }
 }
 
-function withFreeNames({ build, ...seen }: Observation): Observation {
-  if (build === 'gone') return { build, ...seen };
-  const jobNames = [build.status.jobName, build.spec.ok ? build.spec.spec.jobName : build.uid];
-  const all = jobNames.flatMap((name) => (name === undefined ? [] : [name, `${name}-delete`]));
-  return { build, ...seen, names: Object.fromEntries(all.map((name) => [name, 'free'])) };
+function withLookups(seen: DefinedObservation): DefinedObservation {
+  if (seen === 'gone') return seen;
+  const own = seen.owned.map(({ view }) => view as { readonly kind: string });
+  const [jobs, pods] = ['job', 'pod'].map((kind) => own.filter((each) => each.kind === kind));
+  const holders = { holder: 'free', cleanupHolder: 'free', namespace: 'there' };
+  return {
+    ...seen,
+    live: {},
+    lookups: { ...holders, running: { jobs, pods }, sharers: [], refusedPods: {} },
+  };
 }
 
 describe('a build', () => {
@@ -150,15 +159,18 @@ describe('a build', () => {
     const others = [names.BINARIES_ANNOTATION, names.BUILD_NAME_ANNOTATION];
     return Object.fromEntries([hash, binary, node, ...others].map((name) => [name, value]));
   };
-  const odd = { terminated: { exitCode: 'x', reason: 7, message: HUGE } };
+  const odd = { terminated: { exitCode: 7, reason: '', message: HUGE } };
   const ENDS = [
     { phase: 'Failed', containerStatuses: [{ state: odd, image: HUGE }] },
-    { phase: 'Pending', containerStatuses: [{ state: { waiting: { reason: 'ErrImagePull' } }, image: 7 }] },
-    { phase: 7, containerStatuses: 'x', conditions: [null, { type: 'PodScheduled', status: 'False' }] },
-    { conditions: [{ type: 'Failed', status: 'True', message: '😀'.repeat(40_000), reason: 7 }] },
+    {
+      phase: 'Pending',
+      containerStatuses: [{ state: { waiting: { reason: 'ErrImagePull' } }, image: HUGE }],
+    },
+    { phase: 'x', conditions: [{ type: 'PodScheduled', status: 'False' }] },
+    { conditions: [{ type: 'Failed', status: 'True', message: '😀'.repeat(40_000), reason: 'x' }] },
     { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: '9999-12-31T23:59:59Z' }] },
-    'x',
-    null,
+    {},
+    undefined,
   ];
   const OBJECTS = names.JOB_PURPOSES.flatMap((purpose) =>
     ['', '../x', '-rf', 'a,b', '\0', HUGE].flatMap((value) =>

@@ -1,4 +1,4 @@
-import { BUILD_UID_LABEL } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_UID_LABEL } from '../../src/controllers/git-build/kind.ts';
 import type { OwnerReference } from '../../src/contract/object.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';

@@ -5,7 +5,7 @@ import {
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILD_UID_LABEL, PURPOSE_LABEL } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_UID_LABEL, PURPOSE_LABEL } from '../../src/controllers/git-build/kind.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { nameOf, objectIn, uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';

@@ -7,7 +7,7 @@ import {
   NODE_ANNOTATION,
   PURPOSE_LABEL,
   SKIP_CLEANUP_ANNOTATION,
-} from '../../src/controllers/git-build/resource.ts';
+} from '../../src/controllers/git-build/kind.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import type { Version } from './observer.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';

@@ -4,7 +4,7 @@ import {
   BUILDS,
   BUILD_UID_LABEL,
   SKIP_CLEANUP_ANNOTATION,
-} from '../../src/controllers/git-build/resource.ts';
+} from '../../src/controllers/git-build/kind.ts';
 import { controllerOf, JOBS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';

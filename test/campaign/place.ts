@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { BuildSpec } from '../../src/controllers/git-build/resource.ts';
+import type { BuildSpec } from '../../src/controllers/git-build/kind.ts';
 
 /** Of a build's spec, what people choose. */
 export interface BuildFields {

@@ -1,4 +1,4 @@
-import { BUILD_UID_LABEL, SPEC_HASH_ANNOTATION } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_UID_LABEL, SPEC_HASH_ANNOTATION } from '../../src/controllers/git-build/kind.ts';
 import type { Requests } from './requests.ts';
 import { UNNAMED_ANNOTATION } from './place.ts';
 

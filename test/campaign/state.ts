@@ -6,7 +6,7 @@ import {
   type Condition,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
-import { BUILD_FINALIZER, BUILDS, type Build } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_FINALIZER, BUILDS, type StoredBuild as Build } from '../../src/controllers/git-build/kind.ts';
 import { controllerOf } from '../../src/controllers/kinds.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';

@@ -1,4 +1,4 @@
-import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { JOBS } from '../../src/controllers/kinds.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND } from '../support/pod-sets.ts';

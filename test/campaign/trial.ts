@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NAMESPACES } from '../support/cluster.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { countsIn, mostCounts, tooMany } from './counts.ts';
 import { asksForLongWait, isFault, undisturbed, type Schedule } from './events.ts';
 import type { Fault } from './faults.ts';

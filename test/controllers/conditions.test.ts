@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { refusalWords } from '../../src/controllers/refusal-words.ts';
+import { refusalWords } from '../../src/controllers/git-build/refusal-words.ts';
 import {
   conditionsAfter,
   conditionsIn,

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { buildPrograms, buildServers } from '../../local/build.ts';
 import { bareEnvironment } from '../../local/operator.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from '../support/pod-sets.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { buildPrograms } from '../../local/build.ts';
 import { freePort } from '../../local/ports.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { LABEL_VALUE_MAX, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from '../support/pod-sets.ts';

@@ -7,7 +7,7 @@ import {
   REJECTED_ANNOTATION,
 } from '../../src/contract/control.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND } from '../support/pod-sets.ts';
 import type { ContentType } from '../../src/kubernetes/client.ts';

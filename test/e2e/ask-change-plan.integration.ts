@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ask, type Answer } from '../support/asking.ts';
 import { aBuild, LiveBuild, SAMPLE } from '../support/builds.ts';
@@ -112,22 +112,17 @@ const CASES: readonly Case[] = [
     what: 'a build that is new',
     before: nothing,
     change: (namespace) => cluster.create(BUILDS, aBuild(namespace).lasting().manifest),
-    steps: ['addFinalizer', 'createJob', 'updateStatus'],
-    writes: ['patch xxxes/sample', `create ${JOB}`, STATUS],
+    steps: ['addFinalizer', 'updateStatus', 'createJob', 'updateStatus'],
+    writes: ['patch xxxes/sample', STATUS, `create ${JOB}`, STATUS],
     end: 'wait',
   },
   {
     ...ofBuild,
     what: 'a build that is deleted',
     before: (namespace) => aBuildIn(namespace, 'Succeeded'),
-    change: async (namespace) => {
-      const { at } = sampleIn(namespace);
-      // Nobody need wait for a create that may still be in progress.
-      await cluster.patch(at, { status: { startTime: '2026-01-01T00:00:00Z' } }, 'status');
-      await cluster.delete(at);
-    },
-    steps: ['updateStatus', 'createCleanupJob'],
-    writes: [STATUS, `create ${JOB}-delete`],
+    change: (namespace) => cluster.delete(sampleIn(namespace).at),
+    steps: ['updateStatus', 'createCleanupJob', 'updateStatus'],
+    writes: [STATUS, `create ${JOB}-delete`, STATUS],
     end: 'wait',
   },
   {

@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ask } from '../support/asking.ts';
 import { aBuild, aForeignJob } from '../support/builds.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { expectWhy } from '../support/asking.ts';
 import { aBuild, aForeignJob, aNodeWithoutKubelet, LiveBuild, NODES, SAMPLE } from '../support/builds.ts';
 import { uniqueName } from '../support/cluster.ts';

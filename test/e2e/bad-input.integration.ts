@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import type { Condition } from '../../src/controllers/condition.ts';
 import { fieldsOf } from '../../src/controllers/fields.ts';
-import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';

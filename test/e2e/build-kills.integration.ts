@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { aBuild, LiveBuild, requestsIn } from '../support/builds.ts';
 import { refOf } from '../support/cluster.ts';
 import type { FaultProxy, ProxiedRequest } from '../support/fault-proxy.ts';

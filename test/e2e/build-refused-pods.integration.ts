@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { aBuild, conditionOf, LiveBuild, SAMPLE } from '../support/builds.ts';
 import { ask } from '../support/asking.ts';
 import { NAMESPACES } from '../support/cluster.ts';

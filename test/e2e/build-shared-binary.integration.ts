@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { setUpOperator } from '../support/stage.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { aBuild, JOBS, LiveBuild, SAMPLE } from '../support/builds.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { startOperator } from '../support/operator.ts';

@@ -19,7 +19,7 @@ import { setUpOperator } from '../support/stage.ts';
 jest.setTimeout(240_000);
 const WITHIN_MS = 60_000;
 /** From the creation of a build until it is gone again, Events apart: each step reads before it writes. */
-const MOST_CALLS = 30;
+const MOST_CALLS = 16;
 
 const { stack, cluster, temporal } = setUpOperator({ args: ['--controllers', 'git-build'] });
 
@@ -64,9 +64,6 @@ describe('a build', () => {
       expect(done.metadata.finalizers).toEqual(['job.finalizers.test.inspur.com']);
       expect(done.status?.workflowId).toBe(`git-build/${namespace}/sample/${done.metadata.uid}`);
       await eventuallyOver(done);
-      // Sooner, another create of its Job may still be in progress, and has to be awaited.
-      const started = Date.parse(done.status?.startTime ?? '');
-      await eventually(() => Date.now() > started + 15_000, WITHIN_MS);
       await build.delete();
       await build.gone();
       await eventuallyOver(done);
@@ -77,7 +74,9 @@ describe('a build', () => {
       });
       const made = requests(namespace);
       expect(made.length).toBeLessThanOrEqual(MOST_CALLS);
-      expect(writesIn(made)).toEqual(UNDISTURBED);
+      // How often the status is written depends on how fast the Pod is.
+      const others = writesIn(made).filter((write) => write !== 'patch xxxes/status');
+      expect(others).toEqual(['patch xxxes', 'create jobs', 'create jobs', 'patch xxxes']);
       for (const [reason, words] of [
         ['BuildStarted', 'build-helloworld'],
         ['BuildSucceeded', `${build.binary} on`],
@@ -119,17 +118,6 @@ describe('a build', () => {
     await build.is('Building');
   });
 });
-
-/** The watcher shows what is there, but only a live list shows what is not. */
-const UNDISTURBED = [
-  'patch xxxes',
-  'create jobs',
-  'patch xxxes/status',
-  'patch xxxes/status',
-  'patch xxxes/status',
-  'create jobs',
-  'patch xxxes',
-];
 
 describe('a spec that changes', () => {
   it.concurrent('during a build replaces the Job', async () => {

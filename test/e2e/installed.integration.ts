@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { z } from 'zod';
 import { eventRecorder } from '../../activities/events.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { BUILDS } from '../../src/controllers/git-build/resource.ts';
+import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from '../support/pod-sets.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';

@@ -8,7 +8,7 @@ import {
   BUILD_NAME_ANNOTATION,
   BUILD_UID_LABEL,
   PURPOSE_LABEL,
-} from '../../src/controllers/git-build/resource.ts';
+} from '../../src/controllers/git-build/kind.ts';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';

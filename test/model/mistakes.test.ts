@@ -3,6 +3,7 @@ import type { Control } from '../../src/contract/control.ts';
 import { type Held } from '../../src/contract/decision.ts';
 import type { Broken } from '../../testing/explorer/broken.ts';
 import { exploreSystem } from '../../testing/explorer/explorer.ts';
+import type { DefinedObservation, SeenResource } from '../../src/controllers/defined/observation.ts';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.ts';
 import { operatorIn } from '../../testing/explorer/operator.ts';
@@ -17,23 +18,13 @@ jest.setTimeout(300_000);
 const STATES_MAX = 10_000;
 
 /** A decision from something else than what is there. */
-function seeing(change: (observation: Seen) => object): Broken {
+function seeing(change: (seen: SeenResource) => SeenResource): Broken {
   return {
     decide:
       (its) =>
-      (observation, ...asked) => {
-        const { podSet, build } = observation as Partial<Seen>;
-        const isGone = podSet === 'gone' || build === 'gone';
-        return its(isGone ? observation : change(observation as Seen), ...asked);
-      },
+      (observation, ...asked) =>
+        its(observation === 'gone' ? observation : change(observation as SeenResource), ...asked),
   };
-}
-
-/** As much of the observations as is changed here. */
-interface Seen {
-  readonly podSet: object | 'gone';
-  readonly pods: readonly object[];
-  readonly build: object | 'gone';
 }
 
 /** The controller's own decision, where a person holds it and that does not count. */
@@ -57,15 +48,10 @@ function ignoring(
 
 /** Also what is being deleted. */
 function heldBy(observation: unknown): Held | undefined {
-  const { build } = observation as Seen;
-  const isPaused = build !== 'gone' && (build as Asking).control.isPaused;
-  return isPaused
+  const seen = observation as DefinedObservation;
+  return seen !== 'gone' && seen.view.control?.isPaused === true
     ? { do: 'held', by: 'pause', reason: 'Paused', message: 'paused', would: 'whatever it is' }
     : undefined;
-}
-
-interface Asking {
-  readonly control: Control;
 }
 
 /** What a step goes by need not be as it was seen. */
@@ -156,7 +142,7 @@ const OF_STEPS: readonly Mistake[] = [
     BUILD,
     { slowness: 1, budget: { deleteJob: 1 } },
     TRUSTS_ITS_VIEW,
-    'n1/x is there, and the status knows ',
+    'a Job is created for a spec that is built',
   ],
 ];
 
@@ -165,7 +151,10 @@ const OF_CONTROLLERS: readonly Mistake[] = [
     'a cleanup that forgets where the binary is',
     BUILD,
     { slowness: 0, budget: { remove: 1 } },
-    seeing(({ pods, ...rest }) => ({ ...rest, pods: pods.map((pod) => ({ ...pod, node: '' })) })),
+    seeing(({ owned, ...rest }) => ({
+      ...rest,
+      owned: owned.map((each) => ({ ...each, view: { ...(each.view as object), node: '' } })),
+    })),
     'n1/x',
   ],
 ];

@@ -1,4 +1,4 @@
-import type { BuildSpec, GitBuildOptions } from '../../src/controllers/git-build/resource.ts';
+import type { BuildSpec, GitBuildOptions } from '../../src/controllers/git-build/kind.ts';
 
 /* Apart from builds.ts, which loads an operator: a test of decisions needs none. */
 

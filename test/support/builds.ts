@@ -1,5 +1,10 @@
 import type { KubernetesObject } from '../../src/contract/object.ts';
-import { BUILD_KIND, BUILDS, type Build, type BuildSpec } from '../../src/controllers/git-build/resource.ts';
+import {
+  BUILD_KIND,
+  BUILDS,
+  type StoredBuild as Build,
+  type BuildSpec,
+} from '../../src/controllers/git-build/kind.ts';
 import { JOBS, NODES } from '../../src/controllers/kinds.ts';
 import { SAMPLE } from './build-samples.ts';
 import { apiCallsOf } from './operator.ts';

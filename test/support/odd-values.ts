@@ -1,6 +1,6 @@
 import type { Condition } from '../../src/controllers/condition.ts';
-import { LIMITS } from '../../src/controllers/git-build/resource.ts';
-import type { BuildSpec } from '../../src/controllers/git-build/resource.ts';
+import { LIMITS } from '../../src/controllers/git-build/kind.ts';
+import type { BuildSpec } from '../../src/controllers/git-build/kind.ts';
 import { SAMPLE } from './build-samples.ts';
 
 /*

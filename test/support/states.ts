@@ -2,13 +2,11 @@ import { ApiError } from '../../src/contract/api-error.ts';
 import type { KubernetesObject } from '../../src/contract/object.ts';
 import { causeOfOverride } from '../../src/contract/refusal.ts';
 import { conditionsAfter, type Condition, type Finding } from '../../src/controllers/condition.ts';
-import { decideBuild } from '../../src/controllers/git-build/decide.ts';
-import type { Observation as BuildObservation } from '../../src/controllers/git-build/observation.ts';
-import { BUILD_KIND, type BuildStatus } from '../../src/controllers/git-build/resource.ts';
-import { checkSpec } from '../../src/controllers/git-build/spec.ts';
+import { BUILD_KIND } from '../../src/controllers/git-build/kind.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
-import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
-import { aBuildView, aCleanupView, aJobView, anObservation, aPodView } from './build-views.ts';
+import { decide, updated } from './build-decisions.ts';
+import { SAMPLE } from './build-samples.ts';
+import { aBuildView, aCleanupView, aJobView, aPodView, type BuildSeen } from './build-views.ts';
 import {
   aPodOf,
   aPodSet,
@@ -47,7 +45,7 @@ const HELD: Verdict = { kstatus: 'InProgress', health: 'Suspended' };
 /** Argo CD never asks a script about an object that is being deleted. */
 const DELETING: Verdict = { kstatus: 'Terminating', health: 'Progressing' };
 
-const BEFORE: Partial<BuildStatus> = { observedGeneration: -1 };
+const BEFORE: object = { observedGeneration: -1 };
 
 const PAUSED: Finding = {
   type: 'Paused',
@@ -149,34 +147,25 @@ const ENDED = '2026-11-21T12:00:00Z';
 const OLD = { node: 'node-1', binary: 'old' };
 const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];
 const DELETED = { deleting: true, deletedAt: '2026-11-21T11:30:00Z' };
-const OVER: Partial<BuildStatus> = {
+const OVER: object = {
   phase: 'Succeeded',
   observedGeneration: 1,
   completionTime: ENDED,
   artifacts: ARTIFACTS,
 };
 
+const REFUSALS = ['QuotaExceeded', 'PodSecurity', 'WebhookUnavailable', 'Refused', 'NamespaceTerminating'];
+
 function* buildStates(): Iterable<State> {
   const failure = { state: 'failed', endedAt: ENDED, failureMessage: 'too often' } as const;
-  const invalid = checkSpec({ ...SAMPLE, gitUrl: 'ext::sh' }, BUILD_DEFAULTS);
+  const invalid = { ...SAMPLE, gitUrl: 'ext::sh' };
   const rebuilt = aBuildView({ ...OVER, artifacts: [OLD, ...ARTIFACTS] });
   const deleting = aBuildView(OVER, DELETED);
-  const refusal = { because: 'refused', message: 'denied' } as const;
-  const job = { [SAMPLE.jobName]: 'free' } as const;
   yield { name: 'an Xxx before the first reconcile', object: buildWith(BEFORE), ...PROGRESSING };
-  const state = (name: string, verdict: Verdict, seen: Partial<BuildObservation>): State => ({
+  const state = (name: string, verdict: Verdict, seen: Partial<BuildSeen>): State => ({
     name: `an Xxx ${name}`,
-    object: reportedBuild(anObservation({ build: aBuildView(BEFORE), ...seen })),
+    object: reportedBuild({ build: aBuildView(BEFORE), ...seen }),
     ...verdict,
-  });
-  yield state('whose predecessor left a Job that may not be deleted', STALLED, {
-    names: { [SAMPLE.jobName]: aJobView({ buildUid: 'uid-0' }) },
-    refusal,
-  });
-  yield state('whose old binary stays since a Job may not be deleted', STALLED, {
-    build: rebuilt,
-    jobs: [aCleanupView({ binaries: ['older'] })],
-    refusal,
   });
   yield state('whose old Job is being deleted', PROGRESSING, {
     jobs: [aJobView({ hash: 'old', deleting: true })],
@@ -243,12 +232,14 @@ function* buildStates(): Iterable<State> {
     build: rebuilt,
     names: { [cleanup]: 'altered' },
   });
-  const messages = ['exceeded quota', 'violates PodSecurity', 'failed calling webhook "a"', 'denied'];
-  for (const message of messages) {
-    const refused = { ...refusal, message };
-    yield state(`whose Job is refused: ${message}`, STALLED, { names: job, refusal: refused });
-    const old = `whose old binary stays since a Job is refused: ${message}`;
-    yield state(old, STALLED, { build: rebuilt, refusal: refused });
+  for (const reason of REFUSALS) {
+    const refusal = { reason, message: 'denied', advice: [] };
+    const of = (step: string) => ({ step, cause: refusal });
+    yield state(`whose Job is refused: ${reason}`, STALLED, { refused: of('createJob') });
+    yield state(`whose old binary stays since a Job is refused: ${reason}`, STALLED, {
+      build: rebuilt,
+      refused: of('createCleanupJob'),
+    });
   }
   const podsRefused = { reason: 'Refused', message: 'denied', advice: [] };
   yield state('whose Pods are refused', STALLED, {
@@ -260,10 +251,6 @@ function* buildStates(): Iterable<State> {
     jobs: [aCleanupView({ binaries: ['old'] })],
     refusedPods: { 'cleanup-1': podsRefused },
   });
-  yield state('that the finalizer may not be added to', STALLED, {
-    build: aBuildView(BEFORE, { finalizers: [] }),
-    refusal,
-  });
   yield state('whose cleanup is running', DELETING, { build: deleting, jobs: [aJobView()] });
   yield state(
     'whose cleanup failed',
@@ -273,7 +260,7 @@ function* buildStates(): Iterable<State> {
       jobs: [aCleanupView(failure)],
     },
   );
-  const retiring = reportedBuild(anObservation({ jobs: [aJobView({ hash: 'old' })] }));
+  const retiring = reportedBuild({ build: aBuildView(), jobs: [aJobView({ hash: 'old' })] });
   const held = (finding: Finding): KubernetesObject => {
     const status = statusOf(retiring);
     return { ...retiring, status: { ...status, conditions: withFindings(status.conditions, finding) } };
@@ -303,16 +290,11 @@ function changed({ object }: State): KubernetesObject {
 }
 
 /** With the status that is to be written for what was seen. */
-function reportedBuild(seen: BuildObservation): KubernetesObject {
-  const step = decideBuild(seen, Date.parse(ENDED));
-  if (step.do !== 'updateStatus' || seen.build === 'gone') throw new Error(`no status, but: ${step.do}`);
-  const merged = Object.entries({ ...seen.build.status, ...step.status }).filter(
-    ([, value]) => value !== null,
-  );
-  return buildWith(Object.fromEntries(merged), seen.build);
+function reportedBuild(seen: Partial<BuildSeen> & Pick<BuildSeen, 'build'>): KubernetesObject {
+  return buildWith(updated(seen.build.status, decide(seen)), seen.build);
 }
 
-function statusOf(object: KubernetesObject): Partial<BuildStatus> {
+function statusOf(object: KubernetesObject): { readonly conditions?: readonly Condition[] } {
   const { status } = object;
   return typeof status === 'object' && status !== null ? status : {};
 }

@@ -57,6 +57,7 @@ import type { DefinedView } from './view.ts';
 import {
   decideStated,
   decideWatched,
+  hasBegunSteps,
   isFailedForGood,
   isReady,
   isSaid,
@@ -480,6 +481,8 @@ class Deciding {
     const { definition } = this.#at;
     const there = reads.declared !== undefined && 'there' in reads.declared ? reads.declared.there : [];
     if (isThere(reads.observed) || seen.owned.length > 0 || there.length > 0) return true;
+    // It was taken away by hand.
+    if (this.#writesStatus && definition.observe === undefined && hasBegunSteps(view)) return true;
     // Nothing would show it: then what was once begun counts as there.
     const isShown =
       ['observe', 'children'].some((member) => member in definition) || ownedTypes(definition).length > 0;

@@ -79,10 +79,17 @@ export function liveResourceOf(definition: AnyDefinition, object: KubernetesObje
   const { invalid, parsed } = whole as Parsed;
   return {
     metadata: { uid, name, resourceVersion, ...(namespace !== undefined && { namespace }) },
-    view: invalid === undefined && definition.view ? (definition.view(whole) as unknown) : parsed,
+    view: isViewedAs(definition, whole, deletionTimestamp) ? (definition.view?.(whole) as unknown) : parsed,
     isBeingDeleted: deletionTimestamp !== undefined,
     ...(invalid !== undefined && { invalid }),
   };
+}
+
+/** What removes a resource of a kind may need what is stored of it, whether that fits or not. */
+function isViewedAs(definition: AnyDefinition, { invalid }: Parsed, deletedAt: string | undefined): boolean {
+  if (definition.view === undefined) return false;
+  const isLetGo = isKind(definition.for) && definition.finalizer !== undefined && deletedAt !== undefined;
+  return invalid === undefined || isLetGo;
 }
 
 type Remembered = Pick<

@@ -73,6 +73,11 @@ export function stepUnderWay({ conditions }: DefinedView): string | undefined {
   return conditions.find(({ type, status }) => type === EXTERNAL && status === 'True')?.message;
 }
 
+/** Whether a step was ever begun that can leave something: then it had its finalizer. */
+export function hasBegunSteps({ conditions }: DefinedView): boolean {
+  return conditions.some(({ type }) => type === EXTERNAL);
+}
+
 /** @param step undefined: none is in progress any more */
 export function externalFinding(step: string | undefined): Finding {
   return step === undefined

@@ -1,8 +1,8 @@
-import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
-import type { PodTrouble } from '../../api/pod-trouble.ts';
-import { type BuildReason } from './reasons.ts';
-import { SKIP_CLEANUP_ANNOTATION, type JobPurpose } from './resource.ts';
-import type { BuildView, JobView, PodView } from './views.ts';
+import type { Advice, Cause } from '../../api/index.ts';
+import type { BuildView } from './facts.ts';
+import { SKIP_CLEANUP_ANNOTATION, type JobPurpose } from './kind.ts';
+import type { BuildReason } from './reasons.ts';
+import type { JobView, PodView } from './views.ts';
 
 /*
  * What is wrong with a build, where the status and the decision both say so.
@@ -13,20 +13,13 @@ export interface BuildCause extends Cause {
   readonly reason: BuildReason;
 }
 
-/** What the conditions say: the cause, or that the work goes on. */
-export function said(cause: BuildCause | undefined, otherwise: BuildReason) {
-  return cause === undefined
-    ? { reason: otherwise, message: '' }
-    : { reason: cause.reason, message: inOneLine(cause) };
-}
-
 /** The most serious first. */
 const TROUBLES = [
   'ContainerCannotStart',
   'ImageNotPulled',
   'Unschedulable',
   'SchedulingGated',
-] as const satisfies readonly (PodTrouble['code'] | BuildReason)[];
+] as const satisfies readonly BuildReason[];
 
 /** What keeps Pods of a Job from starting; undefined if nothing does. */
 export function troubleIn(job: JobView, pods: readonly PodView[], namespace: string): BuildCause | undefined {
@@ -93,11 +86,14 @@ export function troubleBefore(build: BuildView): BuildCause | undefined {
   return reportedAs([...TROUBLES, 'PodsRefused'], build);
 }
 
-function reportedAs(codes: readonly BuildReason[], { status }: BuildView): BuildCause | undefined {
+function reportedAs(
+  codes: readonly BuildReason[],
+  { status, conditions }: BuildView,
+): BuildCause | undefined {
   if (status.phase !== 'Building') return undefined;
-  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  const ready = conditions.find(({ type }) => type === 'Ready');
   const reason = codes.find((each) => each === ready?.reason);
-  return ready && reason && { reason: reason, message: ready.message, advice: [] };
+  return ready && reason && { reason, message: ready.message, advice: [] };
 }
 
 function describePods({ name }: JobView, namespace: string): Advice {

@@ -1,13 +1,23 @@
-import { waitFor, warning, type Deletion } from '../../contract/decision.ts';
-import { unreachable } from '../../contract/unreachable.ts';
+import { inOneLine, type DecidedEvent } from '../../api/index.ts';
+import { listed, without } from './artifacts.ts';
 import { showLogs, troubleIn, wayOut, type BuildCause } from './causes.ts';
+import { withStatus, type Facts } from './facts.ts';
 import { failureOf } from './failure.ts';
-import { createWhenPossible, deleteJob, RECHECK_MS, RETIRING_MS, stallWith } from './job-rules.ts';
-import { knownOf, type BuildDecision, type Facts } from './observation.ts';
-import { BINARIES_MAX, type Artifact } from './resource.ts';
+import {
+  createWhenPossible,
+  deletionOf,
+  RECHECK_MS,
+  RETIRING,
+  stallWith,
+  toldRefusal,
+  type Meanwhile,
+} from './job-rules.ts';
+import { BINARIES_MAX, type Artifact } from './kind.ts';
+import { nodeState } from './node.ts';
+import type { BuildReason } from './reasons.ts';
 import { awaitEnd } from './running-job.ts';
 import { sharedEvent, sharedIn } from './sharing.ts';
-import { listed, report, without } from './status.ts';
+import { recording, type StatusChange, type BuildVerdict } from './verdict.ts';
 import type { JobView, PodView } from './views.ts';
 
 /** What to remove from nodes, one node after the other, by Jobs of one name. */
@@ -17,7 +27,9 @@ export interface Cleaning {
   /** What the status says meanwhile. */
   readonly phase: 'Cleaning' | 'Succeeded';
   /** What to do once all are removed. */
-  readonly finish: (cleaned: readonly Artifact[]) => BuildDecision;
+  readonly finish: (cleaned: readonly Artifact[]) => BuildVerdict;
+  /** In a namespace that accepts no new Jobs. */
+  readonly otherwise: () => BuildVerdict;
 }
 
 /** A cleanup that takes longer may be on a node that is not ready. */
@@ -29,7 +41,7 @@ const RETRY_MOST_MS = 300_000;
  * The next step towards nodes without these artifacts. A cleanup Job that has succeeded proves that its node is clean. Its
  * artifacts leave the status before the Job is deleted, so that none is cleaned twice or forgotten.
  */
-export function cleanAway(facts: Facts, cleaning: Cleaning): BuildDecision {
+export function cleanAway(facts: Facts, cleaning: Cleaning): BuildVerdict {
   const { artifacts, finish } = cleaning;
   const cleanups = facts.jobs
     .filter(({ purpose }) => purpose === 'cleanup')
@@ -64,58 +76,61 @@ function proves(job: JobView, artifact: Artifact): boolean {
 }
 
 /** A cleanup that has not succeeded. */
-function attend(progress: Progress, job: JobView): BuildDecision {
-  const { left } = progress;
-  if (job.deleting) return waitToGo(job);
-  if (!left.some((each) => covers(job, each))) {
-    const propagation = job.state === 'active' ? 'Foreground' : 'Background';
-    return deleteJob(job, { propagation, because: 'there is nothing left for it to remove' });
-  }
-  switch (job.state) {
-    case 'active':
-      return follow(progress, job);
-    case 'failed':
-      return tryAgain(progress, job);
-    case 'succeeded':
-      throw new Error(`cleanup Job ${job.name} has succeeded`);
-    default:
-      return unreachable(job.state);
-  }
+function attend(progress: Progress, job: JobView): BuildVerdict {
+  const { left, cleaning } = progress;
+  if (job.deleting) return waitToGo(cleaning, job);
+  const isActive = job.state === 'active';
+  if (!left.some((each) => covers(job, each)))
+    return remove(cleaning, job, {
+      propagation: isActive ? 'Foreground' : 'Background',
+      because: 'there is nothing left for it to remove',
+    });
+  return isActive ? follow(progress, job) : tryAgain(progress, job);
 }
 
-function waitToGo({ name }: JobView): BuildDecision {
-  return waitFor(`cleanup Job ${name} to be deleted`, RETIRING_MS);
+function meanwhile({ phase }: Pick<Cleaning, 'phase'>, more: Partial<StatusChange> = {}): Meanwhile {
+  return { status: { phase, ...more }, reason: reasonDuring(phase) };
+}
+
+function reasonDuring(phase: Cleaning['phase']): BuildReason {
+  return phase === 'Succeeded' ? 'Built' : 'Cleaning';
+}
+
+interface Removal {
+  readonly propagation: 'Foreground' | 'Background';
+  readonly because: string;
+}
+
+function remove(cleaning: Cleaning, job: JobView, { propagation, because }: Removal): BuildVerdict {
+  return { ...meanwhile(cleaning), then: (next) => next.do.deleteJob(because, deletionOf(job, propagation)) };
+}
+
+function waitToGo(cleaning: Cleaning, { name }: JobView): BuildVerdict {
+  const what = `cleanup Job ${name} to be deleted`;
+  return { ...meanwhile(cleaning), then: (next) => next.wait(what, { recheckAfter: RETIRING }) };
 }
 
 /** If no node takes the Pod, its node may be gone, with all that was on it. */
-function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): BuildDecision {
-  const { pods, nodes } = facts;
+function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): BuildVerdict {
+  const { pods, build, lookups, nowMs } = facts;
   const unfinished = pods.filter(({ purpose, phase }) => purpose === 'cleanup' && phase === 'unfinished');
   const isUnscheduled = unfinished.some(({ trouble }) => trouble?.code === 'Unschedulable');
   // At most so long, even if the server's clock is ahead.
-  const leftMs = Math.min(Date.parse(job.createdAt) + SLOW_MS - facts.nowMs, SLOW_MS);
+  const leftMs = Math.min(Date.parse(job.createdAt) + SLOW_MS - nowMs, SLOW_MS);
   const isSlow = !(leftMs > 0) && unfinished.length > 0;
-  const node = knownOf(nodes, job.node);
-  if ((isUnscheduled || isSlow) && node === undefined) {
-    const because = isUnscheduled ? 'the cleanup Pod cannot be scheduled' : 'the cleanup Pod does not end';
-    return { do: 'observe', because, what: 'node', node: job.node };
-  }
+  const node = isUnscheduled || isSlow ? nodeState(lookups.node(job.node)) : 'there';
   if (typeof node === 'object') return stuck(facts, cleaning, { job, why: node.notReady });
   if (isUnscheduled && node === 'gone') {
     const onIt = left.filter((artifact) => artifact.node === job.node);
-    return keepRest(facts, cleaning, {
-      cleaned: [...cleaned, ...onIt],
-      message: `node ${job.node} is gone, and ${listed(onIt)} with it`,
-    });
+    const message = `node ${job.node} is gone, and ${listed(onIt)} with it`;
+    const rest = { cleaned: [...cleaned, ...onIt], left: without(left, onIt), message };
+    return keepRest(facts, cleaning, rest);
   }
-  const { build } = facts;
   const trouble = troubleIn(job, pods, build.namespace);
   return awaitEnd(facts, job, {
+    ...meanwhile(cleaning),
     action: 'Clean',
-    meanwhile: { phase: cleaning.phase },
-    otherwise: reasonDuring(cleaning),
     trouble: trouble && { ...trouble, advice: [...trouble.advice, ...wayOut(build)] },
-    because: 'the cleanup is running',
     // Nobody watches nodes.
     recheckMs: leftMs > 0 ? leftMs : RECHECK_MS,
   });
@@ -127,8 +142,7 @@ interface Stuck {
 }
 
 /** Its Pod tolerates every taint, so it is bound to the node, and waits there for a kubelet. */
-function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDecision {
-  const { build } = facts;
+function stuck({ build }: Facts, cleaning: Cleaning, { job, why }: Stuck): BuildVerdict {
   const cause: BuildCause = {
     reason: 'CleanupStuck',
     message: `cleanup Job ${job.name} cannot run: node ${job.node} is ${why}`,
@@ -139,34 +153,24 @@ function stuck(facts: Facts, { phase }: Cleaning, { job, why }: Stuck): BuildDec
       ...wayOut(build),
     ],
   };
-  return stallWith(facts, {
-    cause,
-    phase,
-    because: 'the node of the cleanup is not ready',
-    event: warning(cause, 'Clean', job.uid),
-    recheckMs: RECHECK_MS,
-  });
+  return stallWith(meanwhile(cleaning), { cause, action: 'Clean', recheckMs: RECHECK_MS });
 }
 
 /** The failed Job stays until the next attempt, so that people can read its logs. */
-function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildDecision {
+function tryAgain({ facts, cleaning, left }: Progress, job: JobView): BuildVerdict {
   const { build, pods, nowMs } = facts;
   const cause: BuildCause = {
     reason: 'CleanupFailed',
     message: `${failureOf(job, pods)}; still to be removed: ${listed(left)}`,
     advice: [showLogs(job.name, build.namespace, 'cleanup'), ...wayOut(build)],
   };
-  const waitMs = retryAtMs(job, facts) - nowMs;
-  const decision = stallWith(facts, {
-    cause,
-    phase: cleaning.phase,
-    because: 'the cleanup has failed',
-    event: warning(cause, 'Clean', job.uid),
-    recheckMs: waitMs,
-  });
-  return decision.do === 'stalled' && waitMs <= 0
-    ? deleteJob(job, { propagation: 'Background', because: 'the cleanup is due for another attempt' })
-    : decision;
+  const recheckMs = retryAtMs(job, facts) - nowMs;
+  if (recheckMs > 0) return stallWith(meanwhile(cleaning), { cause, action: 'Clean', recheckMs });
+  return {
+    ...meanwhile(cleaning, { message: inOneLine(cause) }),
+    then: (next) =>
+      next.do.deleteJob('the cleanup is due for another attempt', deletionOf(job, 'Background')),
+  };
 }
 
 /** Each pause is as long as the cleanup had lasted before this attempt, so pauses double. */
@@ -178,82 +182,53 @@ function retryAtMs({ createdAt, endedAt }: JobView, { build, nowMs }: Facts): nu
   return Math.min(Date.parse(endedAt) || nowMs, nowMs) + pauseMs;
 }
 
-function nextNode({ facts, cleaning, cleaned, left }: Progress, finished: readonly JobView[]): BuildDecision {
-  if (cleaned.length > 0) return keepRest(facts, cleaning, { cleaned, message: '' });
+function nextNode({ facts, cleaning, cleaned, left }: Progress, finished: readonly JobView[]): BuildVerdict {
   const [job] = finished;
+  // Take what is clean off the status first.
+  if (cleaned.length > 0) return keepRest(facts, cleaning, { cleaned, left });
   if (job === undefined) return createCleanup(facts, cleaning, left);
-  if (job.deleting) return waitToGo(job);
-  return deleteJob(job, {
-    propagation: 'Background',
-    because: 'the cleanup Job of the next node needs the same name',
-  });
+  if (job.deleting) return waitToGo(cleaning, job);
+  const because = 'the cleanup Job of the next node needs the same name';
+  return remove(cleaning, job, { propagation: 'Background', because });
 }
 
 interface Rest {
   readonly cleaned: readonly Artifact[];
-  readonly message: string;
+  readonly left: readonly Artifact[];
+  readonly message?: string;
+  readonly event?: DecidedEvent;
 }
 
-/** Take what is clean off the status. */
-function keepRest(facts: Facts, cleaning: Cleaning, { cleaned, message }: Rest): BuildDecision {
-  return report(facts, {
-    phase: cleaning.phase,
-    reason: reasonDuring(cleaning),
-    message,
-    artifacts: without(facts.build.status.artifacts ?? [], cleaned),
-    because: `${listed(cleaned)} is removed`,
-  });
+/** What is clean leaves the status before anything else is done. */
+function keepRest(facts: Facts, cleaning: Cleaning, { cleaned, left, ...more }: Rest): BuildVerdict {
+  const artifacts = without(facts.build.status.artifacts ?? [], cleaned);
+  const after = withStatus(facts, { artifacts });
+  return recording(cleanAway(after, { ...cleaning, artifacts: left }), { artifacts }, more);
 }
 
-function reasonDuring({ phase }: Cleaning) {
-  return phase === 'Succeeded' ? 'Built' : 'Cleaning';
-}
-
-/** The file of another resource stays, and is no longer that of this one. */
-function leave(facts: Facts, cleaning: Cleaning, shared: readonly Artifact[]): BuildDecision {
-  const { build, sharers = [] } = facts;
-  return report(facts, {
-    phase: cleaning.phase,
-    reason: reasonDuring(cleaning),
-    artifacts: without(build.status.artifacts ?? [], shared),
-    because: `${listed(shared)} is also the file of another resource`,
-    event: sharedEvent(build, shared, sharers),
-  });
-}
-
-function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact[]): BuildDecision {
-  const { jobName, phase, finish } = cleaning;
+function createCleanup(facts: Facts, cleaning: Cleaning, left: readonly Artifact[]): BuildVerdict {
+  const { jobName, finish, otherwise } = cleaning;
   const [first] = left;
   if (first === undefined) return finish([]);
-  const { sharers } = facts;
-  if (sharers === undefined) {
-    const because = 'another resource may have the same file';
-    return { do: 'observe', because, what: 'sharers', artifacts: left };
-  }
+  const { build, lookups } = facts;
+  const sharers = lookups.sharers ?? [];
   const shared = sharedIn(left, sharers);
-  if (shared.length > 0) return leave(facts, cleaning, shared);
+  // The file of another resource stays, and is no longer that of this one.
+  if (shared.length > 0)
+    return keepRest(facts, cleaning, {
+      cleaned: shared,
+      left: without(left, shared),
+      event: sharedEvent(build, shared, sharers),
+    });
   const { node } = first;
   const onIt = left.filter((artifact) => artifact.node === node).slice(0, BINARIES_MAX);
   const binaries = onIt.map(({ binary }) => binary);
   return createWhenPossible(facts, {
-    jobName,
-    phase,
+    ...{ ...meanwhile(cleaning), jobName, holder: 'cleanupHolder', otherwise },
     create: () => ({
-      do: 'createCleanupJob',
-      because: `${listed(onIt)} has to be removed`,
-      cleanup: { jobName, node, binaries },
-      deletes: deletionOf(facts, left),
+      ...meanwhile(cleaning, toldRefusal(facts, 'createCleanupJob')),
+      then: (next) =>
+        next.do.createCleanupJob(`${listed(onIt)} has to be removed`, { jobName, node, binaries, left }),
     }),
   });
-}
-
-/** One approval covers all nodes. */
-function deletionOf({ build }: Facts, left: readonly Artifact[]): Deletion {
-  return {
-    what: 'file',
-    count: left.length,
-    objects: () =>
-      left.map(({ node, binary }) => ({ name: `${binary} on ${node}`, uid: `${node} ${binary}` })),
-    interchangeable: build.deleting ? 'the resource is being deleted' : `generation ${build.generation}`,
-  };
 }

@@ -1,12 +1,8 @@
-import type { Circumstances } from '../../contract/control.ts';
-import { converged, stalled, waitFor, warning, type DecisionEvent } from '../../contract/decision.ts';
-import { unknownUntil } from '../../contract/unknown-attempt.ts';
-import { unreachable } from '../../contract/unreachable.ts';
-import { rfc3339 } from '../condition.ts';
+import { inOneLine, type DecidedEvent } from '../../api/index.ts';
+import { listed, obsoleteArtifacts, recorded, without } from './artifacts.ts';
 import {
   knownTrouble,
   othersRunning,
-  said,
   showLogs,
   troubleBefore,
   troubleIn,
@@ -14,77 +10,41 @@ import {
 } from './causes.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
+import { isReported, withRunning, type BuildView, type Facts } from './facts.ts';
 import { failureOf, reasonOfFailure } from './failure.ts';
 import {
   awaitCreate,
   createWhenPossible,
   isUnfinishedBuild,
   JOB_RECHECK_MS,
+  RECHECK_MS,
   retire,
-  RETIRING_MS,
+  RETIRING,
+  toldRefusal,
+  type Meanwhile,
   type Retirement,
 } from './job-rules.ts';
 import { cleanupJobName } from './jobs.ts';
-import {
-  createUnknownForMs,
-  type BuildDecision,
-  type BuildStep,
-  type Facts,
-  type Observation,
-  type RuleDecision,
-} from './observation.ts';
-import { reportRefusedStep } from './refusals.ts';
+import type { Artifact, BuildSpec } from './kind.ts';
 import { awaitEnd } from './running-job.ts';
-import type { BuildSpec } from './resource.ts';
 import {
-  isReported,
-  isReportedInvalid,
-  listed,
-  obsoleteArtifacts,
-  recorded,
-  report,
-  reportIfNew,
-  without,
-  type Report,
-} from './status.ts';
-import { hasOurFinalizer, type BuildView, type JobView, type PodView } from './views.ts';
+  inMilliseconds,
+  recording,
+  inWholeSeconds,
+  type RuleVerdict,
+  type StatusChange,
+  type BuildVerdict,
+} from './verdict.ts';
+import type { JobView, PodView } from './views.ts';
 
-/** The status until the Job of the spec is created. The outcome of a create is unknown only under a status without a startTime. */
-const BEFORE_JOB = { phase: 'Pending', reason: 'Pending', startTime: null, completionTime: null } as const;
+/** The status until the Job of the spec is created. */
+const BEFORE_JOB: Meanwhile = {
+  status: { phase: 'Pending', startTime: null, completionTime: null },
+  reason: 'Pending',
+};
 
-/**
- * The next step of a build, or why there is none. What the watcher shows only decides whether a run is needed: each step
- * is decided from what it has read.
- *
- * @param nowMs milliseconds since the epoch
- */
-export function decideBuild(
-  observation: Observation,
-  nowMs: number,
-  circumstances?: Circumstances,
-): BuildDecision {
-  const { build } = observation;
-  if (build === 'gone') return converged('the resource is gone');
-  const facts: Facts = { ...observation, build, nowMs, unknownUntilMs: unknownUntil(circumstances?.unknown) };
-  const decision = checkNamespace(facts) ?? decideExisting(facts);
-  return reportRefusedStep(facts, decision) ?? decision;
-}
-
-/** A refusal may say that the namespace is terminating. The Namespace itself has to confirm it. */
-function checkNamespace({ refusal, namespace }: Facts): RuleDecision {
-  if (refusal?.because !== 'namespace-terminating' || namespace !== undefined) return undefined;
-  return { do: 'observe', because: 'the namespace seems to accept no new Jobs', what: 'namespace' };
-}
-
-/** The status of a new spec whose first step is on hold. */
-export function buildStatusStep({ build, ...seen }: Observation, nowMs: number): BuildStep | undefined {
-  if (build === 'gone' || build.deleting || build.status.observedGeneration === build.generation)
-    return undefined;
-  const artifacts = recorded(build, seen.pods);
-  return report({ ...seen, build, nowMs }, { ...BEFORE_JOB, artifacts, because: 'the spec is new' });
-}
-
-function decideExisting(facts: Facts): BuildDecision {
+/** What the status of a build says, and what comes next. */
+export function verdictOn(facts: Facts): BuildVerdict {
   const { spec, deleting } = facts.build;
   if (deleting) return decideDeletion(facts);
   if (!spec.ok) return refuseSpec(facts, spec.problems);
@@ -97,67 +57,43 @@ interface ValidBuild extends Facts {
   readonly hash: string;
 }
 
-function decideBuilding(facts: ValidBuild): BuildDecision {
-  return (
-    addFinalizer(facts) ??
-    retireSuperseded(facts) ??
-    decideSucceeded(facts) ??
-    followJob(facts) ??
-    createWhenPossible(facts, {
-      jobName: facts.spec.jobName,
-      phase: 'Pending',
-      create: () => forgetLastJob(facts) ?? createJob(facts),
-    })
-  );
+function decideBuilding(facts: ValidBuild): BuildVerdict {
+  return retireSuperseded(facts) ?? decideSucceeded(facts) ?? followJob(facts) ?? createJob(facts);
 }
 
 /** The spec cannot be built: delete the Job of an earlier spec, and say why in the status. */
-function refuseSpec(facts: Facts, problems: readonly string[]): BuildDecision {
+function refuseSpec(facts: Facts, problems: readonly string[]): BuildVerdict {
   const { build, jobs, pods } = facts;
   const cause = invalidSpec(build, problems.join('; '));
   const builds = jobs.filter(({ purpose }) => purpose === 'build');
   return (
     retire(facts, {
+      ...BEFORE_JOB,
       jobs: builds.filter(({ state, deleting }) => state === 'active' || deleting),
       strays: pods.filter(isUnfinishedBuild),
-      status: BEFORE_JOB,
       because: 'the spec is no longer valid',
-      eventOf: replaced,
-    }) ??
-    reportIfNew(facts, {
-      phase: 'Failed',
-      ...said(cause, cause.reason),
-      stalled: true,
-      artifacts: recorded(build, pods),
-      because: 'the spec is invalid',
-      event: warning(cause, 'Validate'),
-    }) ??
-    stalled(cause)
+      isReplaced: true,
+    }) ?? {
+      status: { phase: 'Failed', message: inOneLine(cause), artifacts: recorded(build, pods) },
+      reason: 'InvalidSpec',
+      then: (next) => next.stalled(cause, { action: 'Validate' }),
+    }
   );
 }
 
 function invalidSpec({ namespace, name }: BuildView, message: string): BuildCause {
   const run = `kubectl edit xxx ${name} -n ${namespace}`;
-  return {
-    reason: 'InvalidSpec',
-    message: message,
-    advice: [{ run, to: 'correct the spec; that is noticed at once' }],
-  };
-}
-
-function addFinalizer({ build }: Facts): RuleDecision {
-  if (hasOurFinalizer(build)) return undefined;
-  const { resourceVersion } = build;
-  return { do: 'addFinalizer', because: 'the binary must be removed with the resource', resourceVersion };
+  const advice = [{ run, to: 'correct the spec; that is noticed at once' }];
+  return { reason: 'InvalidSpec', message, advice };
 }
 
 /** Delete Jobs and Pods of other specs, and a cleanup that would remove what is built now. */
-function retireSuperseded(facts: ValidBuild): RuleDecision {
+function retireSuperseded(facts: ValidBuild): RuleVerdict {
   return retire(facts, {
+    ...BEFORE_JOB,
     ...supersededIn(facts),
-    status: BEFORE_JOB,
     because: 'the spec has changed, or its Job is being deleted',
-    eventOf: replaced,
+    isReplaced: true,
   });
 }
 
@@ -182,54 +118,54 @@ function isOfSpec(job: JobView, { hash, spec }: ValidBuild): boolean {
   return job.purpose === 'build' && job.hash === hash && job.name === spec.jobName;
 }
 
-function replaced({ name, uid }: JobView): DecisionEvent {
-  const note = `deleted Job ${name} because the spec has changed`;
-  return { type: 'Normal', reason: 'JobReplaced', action: 'Replace', note, occasion: uid };
-}
-
 /** This generation is built. Remove what earlier ones have left on nodes. */
-function decideSucceeded(facts: ValidBuild): RuleDecision {
+function decideSucceeded(facts: ValidBuild): RuleVerdict {
   const { build, spec } = facts;
   if (!isReported(build, 'Succeeded')) return undefined;
   const obsolete = obsoleteArtifacts(build);
-  if (obsolete.length === 0) return converged(`${spec.binaryName} is built`);
+  if (obsolete.length === 0) return built(facts);
   const artifacts = without(build.status.artifacts ?? [], obsolete);
-  const note = `Removed ${listed(obsolete)}, left there by an earlier spec`;
+  const message = `Removed ${listed(obsolete)}, left there by an earlier spec`;
+  const event = { reason: 'Cleaned', action: 'Clean', message };
   return cleanAway(facts, {
     artifacts: obsolete,
     jobName: cleanupJobName(spec.jobName),
     phase: 'Succeeded',
-    finish: () =>
-      report(facts, {
-        phase: 'Succeeded',
-        reason: 'Built',
-        artifacts,
-        because: 'the old binary is removed',
-        event: { type: 'Normal', reason: 'Cleaned', action: 'Clean', note },
-      }),
+    finish: () => recording(built(facts), { artifacts }, { event }),
+    otherwise: () => awaitNamespace(facts, { status: { phase: 'Succeeded' }, reason: 'Built' }),
   });
 }
 
+function built({ spec }: ValidBuild): BuildVerdict {
+  const then: BuildVerdict['then'] = (next) => next.converged(`${spec.binaryName} is built`);
+  return { status: { phase: 'Succeeded' }, reason: 'Built', then };
+}
+
+function awaitNamespace({ build }: Facts, meanwhile: Meanwhile): BuildVerdict {
+  const { namespace } = build;
+  const what = `namespace ${namespace} to be deleted; it accepts no new Jobs`;
+  const message = `namespace ${namespace} is being deleted, and accepts no new Jobs`;
+  const cause: BuildCause = { reason: 'NamespaceTerminating', message, advice: [] };
+  return {
+    ...{ status: { ...meanwhile.status, message }, reason: cause.reason },
+    then: (next) => next.wait(what, { recheckAfter: inMilliseconds(RECHECK_MS), cause }),
+  };
+}
+
 /** How the Job of the spec is doing, and how it ended. */
-function followJob(facts: ValidBuild): RuleDecision {
+function followJob(facts: ValidBuild): RuleVerdict {
   const job = facts.jobs.find((each) => isOfSpec(each, facts));
   const pod = facts.pods.find((each) => provesSuccess(each, job, facts));
-  if (pod !== undefined) {
-    const { endedAt, jobUid: occasion } = pod;
-    return reportEnd(facts, succeeded(facts, { startedAt: job?.createdAt, endedAt, occasion }));
-  }
+  // The watch has shown this Pod, and thereby what came before it.
+  if (pod !== undefined) return succeed(facts, { startedAt: job?.createdAt, endedAt: pod.endedAt });
   if (job === undefined) return undefined;
   switch (job.state) {
     case 'active':
       return follow(facts, job);
-    case 'succeeded': {
-      const { createdAt: startedAt, endedAt, uid: occasion } = job;
-      return reportEnd(facts, succeeded(facts, { startedAt, endedAt, occasion }));
-    }
+    case 'succeeded':
+      return succeed({ ...facts, ...withRunning(facts) }, { startedAt: job.createdAt, endedAt: job.endedAt });
     case 'failed':
       return decideFailed(facts, job);
-    default:
-      return unreachable(job.state);
   }
 }
 
@@ -241,103 +177,115 @@ function provesSuccess(pod: PodView, job: JobView | undefined, { build, hash }: 
   return isReported(build, 'Building') && startTime !== undefined && pod.createdAt >= startTime;
 }
 
-function follow(facts: ValidBuild, job: JobView): BuildDecision {
-  const { build, pods } = facts;
+function follow(facts: ValidBuild, job: JobView): BuildVerdict {
+  const { build, pods, nowMs, createUnknownForMs } = facts;
+  const { namespace } = build;
   const hasStarted = pods.some(({ purpose, started }) => purpose === 'build' && started);
   // Another Job of the same name may have run elsewhere, and its Pods go with it. Its own go with it at its deadline.
-  const written = pods.filter(({ jobUid, started }) => jobUid !== job.uid || started);
-  const others = othersRunning(job, pods, { nowMs: facts.nowMs, namespace: build.namespace });
+  // One that is taken away, such as with its node, may have started without a word.
+  const written = pods.filter(({ jobUid, started, going }) => jobUid !== job.uid || started || going);
+  const others = othersRunning(job, pods, { nowMs, namespace });
   const lookInMs = others !== undefined && 'lookInMs' in others ? others.lookInMs : JOB_RECHECK_MS;
   const ended = others !== undefined && 'reason' in others ? others : undefined;
   return awaitEnd(facts, job, {
+    ...building(job.createdAt, recorded(build, written)),
     action: 'Build',
-    meanwhile: {
-      phase: 'Building',
-      startTime: job.createdAt,
-      completionTime: null,
-      artifacts: recorded(build, written),
-    },
-    otherwise: 'Building',
-    trouble: ended ?? troubleIn(job, pods, build.namespace),
+    trouble: ended ?? troubleIn(job, pods, namespace),
     before: hasStarted ? undefined : knownTrouble(build),
-    because: 'the Job is running',
-    // When the outcome of a create is known, the status gets its startTime.
-    recheckMs: createUnknownForMs(facts) || lookInMs,
+    recheckMs: createUnknownForMs === 0 ? lookInMs : createUnknownForMs,
   });
 }
 
-/** Pods that still run could write to a node. Report the end after they have ended. */
-function reportEnd(facts: ValidBuild, end: Report): BuildDecision {
-  if (facts.pods.some(isUnfinishedBuild))
-    return recordRuns(facts, end) ?? waitFor('the Pods of an earlier Job to end', RETIRING_MS);
-  const wait = awaitCreate(facts);
-  return wait === undefined ? report(facts, end) : (recordRuns(facts, end) ?? wait);
+function building(startedAt: string | undefined, artifacts: readonly Artifact[]): Meanwhile {
+  const status: StatusChange = { phase: 'Building', completionTime: null, artifacts };
+  return {
+    status: { ...status, ...(startedAt !== undefined && { startTime: startedAt }) },
+    reason: 'Building',
+  };
 }
 
-/** Record where Pods ran before waiting: nobody knows it once they are gone. */
-function recordRuns(facts: ValidBuild, { startTime }: Report): RuleDecision {
-  const artifacts = recorded(facts.build, facts.pods);
-  if (artifacts.length === (facts.build.status.artifacts ?? []).length) return undefined;
-  return report(facts, {
-    phase: 'Building',
-    ...said(knownTrouble(facts.build), 'Building'),
-    artifacts,
-    ...(startTime !== undefined && { startTime }),
-    because: 'a Pod of it has run',
-  });
+/** Pods that still run could write to a node, and so could a Job that may yet be created: the end is reported after theirs. */
+function unlessOver(facts: ValidBuild, startedAt: string | undefined): RuleVerdict {
+  const meanwhile = building(startedAt, recorded(facts.build, facts.pods));
+  if (!facts.pods.some(isUnfinishedBuild)) return awaitCreate(facts, meanwhile);
+  const what = 'the Pods of an earlier Job to end';
+  return { ...meanwhile, then: (next) => next.wait(what, { recheckAfter: RETIRING }) };
 }
 
 interface Success {
   readonly startedAt: string | undefined;
   /** RFC 3339, or empty. */
   readonly endedAt: string;
-  readonly occasion: string;
 }
 
-function succeeded(facts: ValidBuild, { startedAt, endedAt, occasion }: Success): Report {
+function succeed(facts: ValidBuild, { startedAt, endedAt }: Success): BuildVerdict {
   const { build, spec, pods, nowMs } = facts;
+  const unended = unlessOver(facts, startedAt);
+  if (unended !== undefined) return unended;
   const artifacts = recorded(build, pods);
-  const note = `Job ${spec.jobName} built ${spec.binaryName}: ${listed(artifacts)}`;
-  return {
-    phase: 'Succeeded',
-    reason: 'Built',
-    artifacts,
+  const message = `Job ${spec.jobName} built ${spec.binaryName}: ${listed(artifacts)}`;
+  const status: StatusChange = {
+    ...{ phase: 'Succeeded', artifacts, completionTime: endedAt || inWholeSeconds(nowMs) },
     ...(startedAt !== undefined && { startTime: startedAt }),
-    completionTime: endedAt === '' ? rfc3339(nowMs) : endedAt,
-    because: 'the Job has succeeded',
-    event: { type: 'Normal', reason: 'BuildSucceeded', action: 'Build', note, occasion },
+  };
+  const isLast = obsoleteArtifacts({ spec: build.spec, status: { artifacts: [...artifacts] } }).length === 0;
+  const what = 'what an earlier spec has left to be removed';
+  return {
+    ...{ status, reason: 'Built', record: ['phase', 'artifacts', 'completionTime'] },
+    event: { reason: 'BuildSucceeded', action: 'Build', message },
+    then: isLast ? built(facts).then : (next) => next.wait(what, { recheckAfter: RETIRING }),
   };
 }
 
-function decideFailed(facts: ValidBuild, job: JobView): BuildDecision {
-  const { build, pods, nowMs } = facts;
+function decideFailed(facts: ValidBuild, job: JobView): BuildVerdict {
+  const { build, nowMs } = facts;
+  // What its Pod wrote may be secret: it is in the status, and stays out of the history.
+  const stalled = buildFailed(build, job, reasonOfFailure(job, facts.pods));
+  const then: BuildVerdict['then'] = (next) => next.stalled(stalled);
   // The status may still be about options that refused this spec for a while.
   if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
-    // What its Pod wrote may be secret: it is in the status, and stays out of the history.
-    return stalled(buildFailed(build, job, reasonOfFailure(job, pods)));
+    const { message = '' } = build.status;
+    return { status: { phase: 'Failed', message }, reason: 'BuildFailed', then };
   }
+  // Its Pods may be gone before the watch has shown them.
+  const seen = { ...facts, ...withRunning(facts) };
+  const unended = unlessOver(seen, job.createdAt);
+  if (unended !== undefined) return unended;
+  const { pods } = seen;
   const artifacts = recorded(build, pods);
   const isUnseen =
-    artifacts.length === 0 && job.failure === 'DeadlineExceeded' && !wasNeverStarted(facts, job);
-  const message = `${failureOf(job, pods, troubleBefore(build)?.message)}${isUnseen ? UNSEEN : ''}`;
-  const cause = buildFailed(build, job, message);
-  return reportEnd(facts, {
-    phase: 'Failed',
-    ...said(cause, cause.reason),
-    stalled: true,
-    startTime: job.createdAt,
-    completionTime: job.endedAt || rfc3339(nowMs),
-    artifacts,
-    because: 'the Job has failed',
-    event: warning(cause, 'Build', job.uid),
-  });
+    artifacts.length === 0 && job.failure === 'DeadlineExceeded' && !wasNeverStarted(seen, job);
+  const cause = buildFailed(
+    build,
+    job,
+    `${failureOf(job, pods, troubleBefore(build)?.message)}${isUnseen ? UNSEEN : ''}`,
+  );
+  const message = inOneLine(cause);
+  return {
+    status: {
+      ...{ phase: 'Failed', message, artifacts, startTime: job.createdAt },
+      completionTime: job.endedAt || inWholeSeconds(nowMs),
+    },
+    reason: 'BuildFailed',
+    record: ['phase', 'message', 'artifacts', 'completionTime'],
+    event: warningOf(cause, 'Build'),
+    then,
+  };
+}
+
+function warningOf(cause: BuildCause, action: string): DecidedEvent {
+  return { type: 'Warning', reason: cause.reason, action, message: inOneLine(cause) };
+}
+
+function isReportedInvalid({ conditions }: BuildView): boolean {
+  return conditions.some(({ reason }) => reason === 'InvalidSpec');
 }
 
 /** Its Pods went at the deadline. */
 const UNSEEN = '; its Pods are gone, and nobody saw whether they ran: a binary may be left on their nodes';
 
 /** Something kept its Pods from running, as its status or its Pods say. */
-function wasNeverStarted({ build, pods }: ValidBuild, job: JobView): boolean {
+function wasNeverStarted({ build, pods }: Facts, job: JobView): boolean {
   return troubleBefore(build) !== undefined || pods.some(({ jobUid }) => jobUid === job.uid);
 }
 
@@ -352,18 +300,21 @@ function buildFailed({ namespace }: BuildView, { name }: JobView, message: strin
   };
 }
 
-/** Clear the status of the last Job: it would hide that a create is in progress. */
-function forgetLastJob(facts: ValidBuild): RuleDecision {
-  const { build, pods } = facts;
-  const { startTime, completionTime, artifacts: known = [] } = build.status;
-  const artifacts = recorded(build, pods);
-  if (startTime === undefined && completionTime === undefined && artifacts.length === known.length) {
-    return undefined;
-  }
-  return report(facts, { ...BEFORE_JOB, artifacts, because: 'the last Job is gone' });
-}
-
-function createJob({ spec, hash }: ValidBuild): BuildDecision {
-  // Durable: Temporal then knows whether an attempt has ended without a known outcome.
-  return { do: 'createJob', because: 'no Job builds this spec', spec, hash, isDurable: true };
+/** The status of the last Job goes first: of this generation, nothing is built. */
+function createJob(facts: ValidBuild): BuildVerdict {
+  const { build, pods, spec, hash } = facts;
+  const status = { ...BEFORE_JOB.status, artifacts: recorded(build, pods) };
+  const meanwhile = { ...BEFORE_JOB, status };
+  const { phase, completionTime } = build.status;
+  const isOfLast = completionTime !== undefined || (phase !== undefined && phase !== 'Pending');
+  const verdict = createWhenPossible(facts, {
+    ...{ ...meanwhile, jobName: spec.jobName, holder: 'holder' },
+    otherwise: () => awaitNamespace(facts, meanwhile),
+    create: () => ({
+      ...meanwhile,
+      status: { ...status, ...toldRefusal(facts, 'createJob') },
+      then: (next) => next.do.createJob('no Job builds this spec', { hash }),
+    }),
+  });
+  return isOfLast ? { ...verdict, record: ['phase', 'artifacts'] } : verdict;
 }

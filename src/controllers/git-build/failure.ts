@@ -1,5 +1,4 @@
-import { redacted } from '../../contract/redacted.ts';
-import { endOf, lengthOf, startInBytes, truncate } from '../../contract/text.ts';
+import { redacted, truncate } from '../../api/index.ts';
 import type { JobView, PodView } from './views.ts';
 
 /** Code points. */
@@ -47,7 +46,7 @@ const TAIL_BYTES = 2048;
 
 /** Drops the first word if it is cut off: it may be the rest of a URL, with credentials. */
 function wholeWordsOf(lastLines: string): string {
-  const isCut = startInBytes(lastLines, TAIL_BYTES - 1) !== lastLines;
+  const isCut = new TextEncoder().encode(lastLines).length >= TAIL_BYTES;
   return isCut ? lastLines.replace(/^\S*/, '') : lastLines;
 }
 
@@ -61,6 +60,8 @@ function exitOf({ exitCode, reason, container }: NonNullable<PodView['terminatio
 /** Keeps more of the end, which says most. */
 function shortened(text: string): string {
   const safe = redacted(text);
-  if (lengthOf(safe) <= LONGEST_MESSAGE) return safe;
-  return `${truncate(safe, LONGEST_MESSAGE / 4)} … ${endOf(safe, (LONGEST_MESSAGE * 3) / 4)}`;
+  const characters = Array.from(safe);
+  if (characters.length <= LONGEST_MESSAGE) return safe;
+  const end = characters.slice(-(LONGEST_MESSAGE * 3) / 4).join('');
+  return `${truncate(safe, LONGEST_MESSAGE / 4)} … ${end}`;
 }

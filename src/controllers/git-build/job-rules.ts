@@ -1,15 +1,16 @@
-import { stalled, waitFor, warning, type DecisionEvent, type Deletion } from '../../contract/decision.ts';
-import { nameTaken, said, straysCause, type BuildCause } from './causes.ts';
+import { inOneLine } from '../../api/index.ts';
+import { recorded } from './artifacts.ts';
+import { nameTaken, straysCause, type BuildCause } from './causes.ts';
+import { readyReason, type Facts, type NameHolder } from './facts.ts';
+import type { BuildReason } from './reasons.ts';
 import {
-  createUnknownForMs,
-  knownOf,
-  type BuildDecision,
-  type DeleteJobStep,
-  type Facts,
-  type RuleDecision,
-} from './observation.ts';
-import { reportedRefusal } from './refusals.ts';
-import { recorded, reportIfNew, type Report, type StatusChange } from './status.ts';
+  inMilliseconds,
+  type BuildSteps,
+  type JobDeletion,
+  type RuleVerdict,
+  type StatusChange,
+  type BuildVerdict,
+} from './verdict.ts';
 import type { JobView, PodView } from './views.ts';
 
 /*
@@ -21,136 +22,134 @@ export const JOB_RECHECK_MS = 300_000;
 /** The watcher does not show Jobs of others. */
 export const RECHECK_MS = 60_000;
 /** Pods of a Job that is being deleted may still write to their node. */
-export const RETIRING_MS = 10_000;
+export const RETIRING = '10s';
 /** The garbage collector deletes what an earlier resource has left within seconds. */
-const LEFTOVER_MS = 2_000;
+const LEFTOVER = '2s';
+
+/** What the status says meanwhile, and the reason of its condition. */
+export interface Meanwhile {
+  readonly status: StatusChange;
+  readonly reason: BuildReason;
+}
 
 /** Nobody knows the outcome of a create: its Job could still build after a cleanup, or after a reported end. */
-export function awaitCreate(facts: Facts): RuleDecision {
-  if (facts.build.status.startTime !== undefined) return undefined;
-  const leftMs = createUnknownForMs(facts);
-  return leftMs > 0 ? waitFor('a Job whose creation may still be in progress', leftMs) : undefined;
+export function awaitCreate({ createUnknownForMs }: Facts, meanwhile: Meanwhile): RuleVerdict {
+  if (createUnknownForMs === 0) return undefined;
+  const what = 'a Job whose creation may still be in progress';
+  const recheckAfter = inMilliseconds(createUnknownForMs);
+  return { ...meanwhile, then: (next) => next.wait(what, { recheckAfter }) };
 }
 
 /** Jobs that have to go first, and Pods that run without their Job. */
-export interface Retirement {
+export interface Retirement extends Meanwhile {
   readonly jobs: readonly JobView[];
   readonly strays: readonly PodView[];
-  /** What the status says meanwhile. */
-  readonly status: Pick<StatusChange, 'phase' | 'reason' | 'startTime' | 'completionTime'>;
   readonly because: string;
-  /** Recorded for each Job that is deleted. */
-  readonly eventOf?: (job: JobView) => DecisionEvent;
+  /** Another one takes their place. */
+  readonly isReplaced?: true;
 }
 
 /**
  * Deletes Jobs, and waits until none of their Pods can write to a node any more. First it records where the Pods ran, which
  * nobody knows once they are gone.
  */
-export function retire(facts: Facts, retirement: Retirement): RuleDecision {
-  const { jobs, strays, status, because } = retirement;
+export function retire(facts: Facts, retirement: Retirement): RuleVerdict {
+  const { jobs, strays, reason, because, isReplaced } = retirement;
   if (jobs.length === 0 && strays.length === 0) return undefined;
   const { build, pods } = facts;
+  const { namespace } = build;
   const names = [...new Set(jobs.map(({ name }) => name))].join(', ');
-  const cause = names === '' ? straysCause(strays, build.namespace) : undefined;
-  const message = `Job ${names} is being deleted`;
-  const artifacts = recorded(build, pods);
-  // A refusal stays in the status until the Job is deleted. Otherwise each attempt would write the status twice.
-  const refused = jobs.some(({ deleting }) => !deleting) ? reportedRefusal(build) : undefined;
-  const told = refused ?? (cause === undefined ? { message } : said(cause, status.reason));
-  return (
-    reportIfNew(facts, { ...status, ...told, artifacts, because }) ??
-    deleteFirst(retirement) ??
-    (cause !== undefined
-      ? waitFor('Pods without their Job to end', RETIRING_MS, cause)
-      : waitFor(`Job ${build.namespace}/${names} and its Pods to be deleted`, RETIRING_MS))
-  );
+  const cause = names === '' ? straysCause(strays, namespace) : undefined;
+  const message = cause ? inOneLine(cause) : `Job ${names} is being deleted`;
+  const status = { ...retirement.status, message, artifacts: recorded(build, pods) };
+  const first = jobs.find(({ deleting }) => !deleting);
+  return {
+    ...{ status, reason, record: ['artifacts'] },
+    then(next) {
+      // In the foreground: a Job goes after its Pods.
+      if (first)
+        return next.do.deleteJob(because, deletionOf(first, 'Foreground', isReplaced && { isReplaced }));
+      if (cause) return next.wait('Pods without their Job to end', { recheckAfter: RETIRING, cause });
+      return next.wait(`Job ${namespace}/${names} and its Pods to be deleted`, { recheckAfter: RETIRING });
+    },
+  };
 }
 
-/** In the foreground: a Job goes after its Pods. */
-function deleteFirst({ jobs, because, eventOf }: Retirement): RuleDecision {
-  const job = jobs.find(({ deleting }) => !deleting);
-  const event = job && eventOf?.(job);
-  return job && deleteJob(job, { propagation: 'Foreground', because, ...(event && { event }) });
-}
-
-export function deleteJob(
-  job: JobView,
-  how: Pick<DeleteJobStep, 'propagation' | 'because' | 'event'>,
-): DeleteJobStep {
-  return { do: 'deleteJob', job, ...how, ...(job.purpose === 'build' && { deletes: deletionOf(job) }) };
-}
-
-/** Deleting a cleanup Job needs no approval: the cleanup itself was approved. */
-function deletionOf({ name, uid }: JobView): Deletion {
-  return { what: 'Job', count: 1, objects: () => [{ name, uid }] };
+export function deletionOf(
+  { name, uid, purpose }: JobView,
+  propagation: JobDeletion['propagation'],
+  more: Pick<JobDeletion, 'resourceVersion' | 'isReplaced'> = {},
+): JobDeletion {
+  return { name, uid, purpose, propagation, ...more };
 }
 
 /** A Job to create once nothing prevents it. */
-export interface Creation {
+export interface Creation extends Meanwhile {
   readonly jobName: string;
-  /** What the status says meanwhile. */
-  readonly phase: 'Pending' | 'Cleaning' | 'Succeeded';
-  readonly create: () => BuildDecision;
+  readonly holder: 'holder' | 'cleanupHolder';
+  /** In a namespace that accepts no new Jobs. */
+  readonly otherwise: () => BuildVerdict;
+  readonly create: () => BuildVerdict;
 }
 
-export function createWhenPossible(facts: Facts, creation: Creation): BuildDecision {
-  return resolveName(facts, creation) ?? waitForNamespace(facts) ?? creation.create();
+/** The status says why the step is refused that is to be done. */
+export function toldRefusal({ refused }: Facts, step: keyof BuildSteps): Pick<StatusChange, 'message'> {
+  return refused?.step === step ? { message: inOneLine(refused.cause) } : {};
 }
 
-function waitForNamespace({ build, namespace }: Facts): RuleDecision {
-  if (namespace !== 'terminating') return undefined;
-  return waitFor(`namespace ${build.namespace} to be deleted; it accepts no new Jobs`, RECHECK_MS);
+/** What the server has refused before, as the status says it, is looked at first. */
+export function createWhenPossible(facts: Facts, creation: Creation): BuildVerdict {
+  const said = readyReason(facts.build);
+  const isTaken = said === 'JobNameTaken' || said === 'Overridden';
+  const taken = isTaken ? resolveName(facts, creation, facts.lookups[creation.holder]) : undefined;
+  if (taken !== undefined) return taken;
+  const isEnding = said === 'NamespaceTerminating' && facts.lookups.namespace === 'terminating';
+  return isEnding ? creation.otherwise() : creation.create();
 }
 
 /**
  * A Job of that name that belongs to somebody else is left alone, unless an earlier resource of the same name left it
- * behind. The watcher does not show such Jobs, so the name is looked up.
+ * behind. The watcher does not show such Jobs.
  */
-function resolveName(facts: Facts, { jobName, phase }: Creation): RuleDecision {
-  const { build, names } = facts;
-  const holder = knownOf(names, jobName);
-  if (holder === undefined)
-    return { do: 'observe', because: `Job ${jobName} is not there`, what: 'name', jobName };
+function resolveName(
+  { build }: Facts,
+  { jobName, status, reason }: Creation,
+  holder: NameHolder = 'free',
+): RuleVerdict {
   if (holder === 'free') return undefined;
   if (typeof holder === 'object') {
     if (holder.buildUid === build.uid) return undefined;
-    if (holder.buildName === build.name) return retireLeftover(holder);
+    if (holder.buildName === build.name)
+      return { status, reason: 'JobNameTaken', then: (next) => retireLeftover(holder, next) };
   }
   const cause = nameTaken(jobName, build.namespace, holder === 'altered' ? holder : 'other');
-  return stallWith(facts, {
-    cause,
-    phase,
-    because: 'another Job has this name',
-    event: warning(cause, 'CreateJob'),
-    recheckMs: RECHECK_MS,
-  });
+  return stallWith({ status, reason }, { cause, action: 'CreateJob', recheckMs: RECHECK_MS });
 }
 
-/** What the status says of a Job besides. */
-export type Meanwhile = Pick<Report, 'phase' | 'startTime' | 'completionTime' | 'artifacts'>;
-
-interface Stall extends Meanwhile, Pick<Report, 'message'> {
-  /** Also the message, unless there is one. */
+interface Stall {
   readonly cause: BuildCause;
-  /** Why the status has to say so. */
-  readonly because: string;
-  readonly event: DecisionEvent;
+  /** What was tried. */
+  readonly action: string;
   /** The run checks again after so long. */
   readonly recheckMs: number;
 }
 
-/** Once the status says so, the run is stalled as well. */
-export function stallWith(facts: Facts, { cause, recheckMs, ...report }: Stall): BuildDecision {
-  const told = { ...said(cause, cause.reason), stalled: true };
-  return reportIfNew(facts, { ...told, ...report }) ?? stalled(cause, { recheckMs });
+export function stallWith({ status, reason }: Meanwhile, { cause, action, recheckMs }: Stall): BuildVerdict {
+  const recheckAfter = inMilliseconds(recheckMs);
+  return {
+    ...{ status: { ...status, message: inOneLine(cause) }, reason },
+    then: (next) => next.stalled(cause, { recheckAfter, action }),
+  };
 }
 
-function retireLeftover(job: JobView): BuildDecision {
+function retireLeftover(job: JobView, next: Parameters<BuildVerdict['then']>[0]) {
   const because = 'an earlier resource of the same name left it behind';
+  const { resourceVersion } = job;
+  const whose = `Job ${job.name} of an earlier resource of this name`;
+  const cause: BuildCause = { reason: 'JobNameTaken', message: `${whose} is being deleted`, advice: [] };
   return job.deleting
-    ? waitFor(`Job ${job.name} of an earlier resource of this name to be deleted`, LEFTOVER_MS)
-    : deleteJob(job, { propagation: 'Foreground', because });
+    ? next.wait(`${whose} to be deleted`, { recheckAfter: LEFTOVER, cause })
+    : next.do.deleteJob(because, deletionOf(job, 'Foreground', { resourceVersion }));
 }
 
 export function isUnfinishedBuild({ purpose, phase }: PodView): boolean {

@@ -1,6 +1,4 @@
-import type { OwnerReference } from '../../contract/object.ts';
-import type { ResourceRef } from '../../contract/resource.ts';
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../kinds.ts';
+import { MANAGED_BY_LABEL, type Identity, type OwnerReference } from '../../api/index.ts';
 import {
   BINARIES_ANNOTATION,
   BINARY_NAME_ANNOTATION,
@@ -8,16 +6,17 @@ import {
   BUILD_NAME_ANNOTATION,
   BUILD_UID_LABEL,
   CLEANUP_SUFFIX,
+  BUILD_MANAGER,
   NODE_ANNOTATION,
   PURPOSE_LABEL,
   SPEC_HASH_ANNOTATION,
   type BuildSpec,
   type GitBuildOptions,
   type JobPurpose,
-} from './resource.ts';
+} from './kind.ts';
 
 /** The resource that a Job is for. */
-type JobOwner = Omit<ResourceRef, 'controller'>;
+type JobOwner = Pick<Identity, 'namespace' | 'name' | 'uid'>;
 
 interface BuildJobSpec {
   readonly spec: BuildSpec;
@@ -102,7 +101,7 @@ interface JobParts {
 
 function job({ namespace, name, uid }: JobOwner, options: GitBuildOptions, parts: JobParts) {
   const labels = {
-    [MANAGED_BY_LABEL]: MANAGED_BY,
+    [MANAGED_BY_LABEL]: BUILD_MANAGER,
     [BUILD_UID_LABEL]: uid,
     [PURPOSE_LABEL]: parts.purpose,
   };

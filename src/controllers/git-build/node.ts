@@ -1,6 +1,4 @@
-import type { KubernetesObject } from '../../contract/object.ts';
-import { truncate } from '../../contract/text.ts';
-import { fieldsOf, listOf, textOf } from '../fields.ts';
+import { truncate, type KubernetesObject } from '../../api/index.ts';
 
 /** What is known of a node on which a cleanup is to run. */
 export type NodeState = 'there' | 'gone' | NotReady;
@@ -10,16 +8,24 @@ export interface NotReady {
   readonly notReady: string;
 }
 
+/** Source: core/v1, NodeCondition. */
+interface NodeStatus {
+  readonly conditions?: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly lastTransitionTime?: string;
+    readonly message?: string;
+  }[];
+}
+
 const MESSAGE_MAX = 200;
 
 /** A node that has reported nothing yet is there. */
 export function nodeState(node: KubernetesObject | undefined): NodeState {
   if (node === undefined) return 'gone';
-  const { status } = node as KubernetesObject & { readonly status?: unknown };
-  const ready = listOf(fieldsOf(status)['conditions']).find(({ type }) => type === 'Ready');
-  const value = textOf(ready?.['status']) ?? 'True';
-  if (value === 'True') return 'there';
-  const since = textOf(ready?.['lastTransitionTime']) ?? 'an unknown time';
-  const message = truncate((textOf(ready?.['message']) ?? '').replace(/\.$/, ''), MESSAGE_MAX);
-  return { notReady: `Ready=${value} since ${since}: ${message}` };
+  const { conditions = [] } = (node['status'] ?? {}) as NodeStatus;
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  if (ready === undefined || ready.status === 'True') return 'there';
+  const { status, lastTransitionTime: since = 'an unknown time', message = '' } = ready;
+  return { notReady: `Ready=${status} since ${since}: ${truncate(message.replace(/\.$/, ''), MESSAGE_MAX)}` };
 }

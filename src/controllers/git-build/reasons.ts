@@ -1,4 +1,20 @@
-import { reasons } from '../condition.ts';
+import type { Condition } from '../../api/index.ts';
+
+type Row<Reason extends string> = Pick<Condition, 'type' | 'status'> & {
+  readonly reason: Reason;
+  /** For people. */
+  readonly meaning: string;
+};
+
+function reasons<Reason extends string>(
+  type: string,
+  status: Condition['status'],
+  meanings: Readonly<Record<Reason, string>>,
+): readonly Row<Reason>[] {
+  return (Object.entries(meanings) as [Reason, string][]).map(([reason, meaning]) => ({
+    ...{ type, status, reason, meaning },
+  }));
+}
 
 /** Every reason that a condition of an Xxx may have; docs/conditions.md lists them. */
 export const BUILD_REASONS = [
@@ -31,6 +47,8 @@ export const BUILD_REASONS = [
       'The binary of this spec is built, but that of an earlier spec stays: a webhook that has to allow its cleanup does not answer.',
     Refused:
       'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create or to delete a Job.',
+    NamespaceTerminating:
+      'The binary of this spec is built, but that of an earlier spec stays: the API server accepts no new Jobs in the namespace, which seems to be being deleted.',
   }),
   ...reasons('Ready', 'False', {
     Pending: 'The Job has not been created yet.',
@@ -48,8 +66,10 @@ export const BUILD_REASONS = [
     BuildFailed: 'The Job failed.',
     InvalidSpec: 'The spec has a value that the operator does not accept.',
     JobNameTaken: 'A Job with this name exists that does not belong to the resource.',
-    QuotaExceeded: 'A quota allows no Job.',
+    QuotaExceeded: 'A quota allows no Job. It is retried with backoff.',
     PodSecurity: 'The PodSecurity level of the namespace does not allow the Pods of a Job.',
+    NamespaceTerminating:
+      'The namespace of the resource seems to be being deleted: the API server accepts no new Jobs in it.',
     WebhookUnavailable: 'A webhook that has to allow the next step does not answer.',
     Refused:
       'The API server refuses the next step, such as to create or delete a Job, or to change the finalizers.',
@@ -72,6 +92,7 @@ export const BUILD_REASONS = [
       'A webhook that has to allow a step does not answer. The message names it. It is retried with backoff.',
     Refused:
       'The API server refuses a step, such as to create or delete a Job. The message has its words. It is retried with backoff.',
+    NamespaceTerminating: 'The API server accepts no new Jobs in the namespace. Wait until it is gone.',
     Overridden:
       'The API server accepts what the operator writes, but a webhook, an admission policy or another client changes it. The message says what.',
     CleanupStuck:
@@ -79,7 +100,7 @@ export const BUILD_REASONS = [
     CleanupFailed: 'A binary could not be removed from a node. The cleanup is retried with backoff.',
   }),
   ...reasons('Stalled', 'False', {
-    InProgress: 'Nobody has to do anything.',
+    NotStalled: 'Nobody has to do anything.',
   }),
 ];
 

@@ -1,40 +1,37 @@
-import { inOneLine, type Advice, type Cause } from '../../contract/cause.ts';
-import { waitFor, warning } from '../../contract/decision.ts';
-import { refusalWords } from '../refusal-words.ts';
-import { said, wayOut, type BuildCause } from './causes.ts';
+import { inOneLine, type Advice, type Cause } from '../../api/index.ts';
+import { wayOut, type BuildCause } from './causes.ts';
+import type { Facts } from './facts.ts';
 import { RECHECK_MS, stallWith, type Meanwhile } from './job-rules.ts';
-import { knownOf, type BuildDecision, type Facts, type RuleDecision } from './observation.ts';
-import type { BuildReason } from './reasons.ts';
-import { reportIfNew } from './status.ts';
+import { refusalWords } from './refusal-words.ts';
+import { inMilliseconds, type RuleVerdict, type BuildVerdict } from './verdict.ts';
 import type { JobView } from './views.ts';
 
 /** The Job controller creates a Pod within moments, or records an Event that says why it cannot. */
 const PODS_DUE_MS = 10_000;
 
 /** A Job that builds or cleans. */
-interface Running {
+interface Running extends Meanwhile {
   readonly action: 'Build' | 'Clean';
-  readonly meanwhile: Meanwhile;
-  /** The reason of the conditions if nothing is wrong. */
-  readonly otherwise: BuildReason;
   /** What keeps its Pods from starting. */
   readonly trouble: BuildCause | undefined;
   /** What kept them from starting when they were last seen. */
   readonly before?: BuildCause | undefined;
-  readonly because: string;
   readonly recheckMs: number;
 }
 
 /** Reports how it is doing, and waits for its end. */
-export function awaitEnd(facts: Facts, job: JobView, running: Running): BuildDecision {
-  const { action, meanwhile, otherwise, trouble, before, because, recheckMs } = running;
+export function awaitEnd(facts: Facts, job: JobView, running: Running): BuildVerdict {
+  const { action, status, reason, trouble, before, recheckMs } = running;
   const cause = trouble ?? before;
-  const event = trouble && warning(trouble, action, job.uid);
   const name = action === 'Build' ? `Job ${facts.build.namespace}/${job.name}` : `cleanup Job ${job.name}`;
+  const recheckAfter = inMilliseconds(Math.min(recheckMs, awaitsPodMs(job, facts) ?? recheckMs));
   return (
-    stallWithoutPods(facts, job, meanwhile) ??
-    reportIfNew(facts, { ...meanwhile, ...said(cause, otherwise), because, ...(event && { event }) }) ??
-    waitFor(`${name} to end`, Math.min(recheckMs, awaitsPodMs(job, facts) ?? recheckMs), cause)
+    stallWithoutPods(facts, job, { status, reason }) ?? {
+      status: { ...status, message: cause ? inOneLine(cause) : '' },
+      reason,
+      then: (next) =>
+        next.wait(`${name} to end`, { recheckAfter, ...(cause && { cause }), ...(trouble && { action }) }),
+    }
   );
 }
 
@@ -47,23 +44,20 @@ function awaitsPodMs({ uid, createdAt }: JobView, { pods, nowMs }: Facts): numbe
 }
 
 /** A Job is created, and then the API server may refuse its Pods. Only the Events of the Job say so. */
-function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): RuleDecision {
+function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): RuleVerdict {
   // It has a Pod, or will get one at any moment.
   if (awaitsPodMs(job, facts) !== RECHECK_MS) return undefined;
-  const refusal = knownOf(facts.refusedPods, job.uid);
-  if (refusal === undefined)
-    return { do: 'observe', because: `Job ${job.name} has no Pod`, what: 'events', job };
-  if (refusal === 'none') return undefined;
-  const cause = causeOf(refusal, job, facts);
-  const reported = facts.build.status.conditions?.find(({ reason }) => reason === cause.reason);
-  return stallWith(facts, {
-    cause,
-    message: refusalWords(reported?.message, inOneLine(cause)),
-    ...meanwhile,
-    because: 'its Pods are refused',
-    event: warning(cause, 'CreatePod', job.uid),
-    recheckMs: RECHECK_MS,
-  });
+  const { [job.uid]: refusal } = facts.lookups.refusedPods ?? {};
+  if (refusal === undefined) return undefined;
+  const cause = inReportedWords(causeOf(refusal, job, facts), facts.build.status.message);
+  return stallWith(meanwhile, { cause, action: 'CreatePod', recheckMs: RECHECK_MS });
+}
+
+/** The numbers of a quota are not worth a write each time. */
+function inReportedWords(cause: BuildCause, reported = ''): BuildCause {
+  const advice = inOneLine({ ...cause, message: '' });
+  const known = reported.endsWith(advice) ? reported.slice(0, -advice.length) : undefined;
+  return { ...cause, message: refusalWords(known, cause.message) };
 }
 
 /** Its commands help here, too. Its sentences do not: nobody but the operator writes the Job. */

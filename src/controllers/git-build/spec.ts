@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto';
-import { fieldsOf, textOf } from '../fields.ts';
-import { lengthOf } from '../../contract/text.ts';
 import {
   CLEANUP_SUFFIX,
   FORBIDDEN_CLONE_ROOTS,
@@ -9,7 +7,7 @@ import {
   type BuildSpec,
   type GitBuildOptions,
   type GitTransport,
-} from './resource.ts';
+} from './kind.ts';
 
 /** A spec that was checked, or all that is wrong with it. */
 export type CheckedSpec =
@@ -22,11 +20,16 @@ export type SpecOptions = Pick<GitBuildOptions, 'hostDir' | 'gitTransports'>;
 
 /** @param raw `spec` as the API server has it: of any shape, where the schema is another or was another once */
 export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
-  const values = fieldsOf(raw);
-  const text = (name: keyof BuildSpec) => textOf(values[name]) ?? '';
-  const spec = Object.fromEntries(SPEC_FIELDS.map((name) => [name, text(name)])) as BuildSpec;
+  const values = (raw ?? {}) as Readonly<Record<string, unknown>>;
   const problems = SPEC_FIELDS.flatMap((name) => problemsOf(name, values[name], options));
-  return problems.length === 0 ? { ok: true, spec, hash: specHash(spec) } : { ok: false, problems };
+  if (problems.length > 0) return { ok: false, problems };
+  const spec = Object.fromEntries(SPEC_FIELDS.map((name) => [name, values[name]])) as BuildSpec;
+  return { ok: true, spec, hash: specHash(spec) };
+}
+
+/** In code points, as the API server counts. */
+function lengthOf(text: string): number {
+  return Array.from(text).length;
 }
 
 /** Names one spec: the first 32 hexadecimal digits of a SHA-256 over all its fields. */

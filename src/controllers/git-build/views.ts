@@ -1,100 +1,23 @@
-import type { KubernetesObject } from '../../contract/object.ts';
-import { truncate } from '../../contract/text.ts';
-import type { Control } from '../../contract/control.ts';
-import { conditionsIn, generationIn } from '../condition.ts';
-import { controlWithStatusOf } from '../control/annotations.ts';
-import { fieldsOf, listOf, numberOf, textOf, type Fields } from '../fields.ts';
-import { isObjectName, MANAGED_BY, MANAGED_BY_LABEL, NAME_MAX } from '../kinds.ts';
-import { troubleIn, type PodTrouble } from '../../api/pod-trouble.ts';
+import { MANAGED_BY_LABEL, podTrouble, truncate, type KubernetesObject } from '../../api/index.ts';
 import {
   BINARIES_ANNOTATION,
   BINARIES_MAX,
   BINARY_NAME_ANNOTATION,
-  BUILD_FINALIZER,
   BUILD_UID_LABEL,
   buildNameIn,
-  BUILDS,
   JOB_PURPOSES,
+  BUILD_MANAGER,
+  OBJECT_NAME_MAX,
   NODE_ANNOTATION,
-  ORPHAN_FINALIZER,
   PURPOSE_LABEL,
-  SKIP_CLEANUP_ANNOTATION,
   SPEC_HASH_ANNOTATION,
-  type Artifact,
-  type BuildStatus,
   type JobPurpose,
-} from './resource.ts';
-import { checkSpec, isBinaryName, isJobName, type CheckedSpec, type SpecOptions } from './spec.ts';
+} from './kind.ts';
+import { isBinaryName } from './spec.ts';
 
 /*
- * What is kept of a build, its Jobs and their Pods. Times are RFC 3339. What an object does not have is an empty text.
+ * What is kept of the Jobs of a build, and of their Pods. Times are RFC 3339. What an object does not have is an empty text.
  */
-
-export interface BuildView {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly generation: number;
-  readonly deleting: boolean;
-  readonly deletedAt: string;
-  /** Only those that decisions need: ours, and the one that asks to orphan what the build owns. */
-  readonly finalizers: readonly string[];
-  /** Whether it has any besides ours: they may be long, so the view does not keep them. */
-  readonly hasOtherFinalizers?: true;
-  readonly skipCleanup: boolean;
-  readonly spec: CheckedSpec;
-  /** Only what is well-formed: somebody may have written it by hand. */
-  readonly status: Partial<BuildStatus>;
-  readonly control?: Control;
-}
-
-export function buildView(object: KubernetesObject, options: SpecOptions): BuildView {
-  const { metadata } = object;
-  const { namespace = '', name, uid, resourceVersion, generation = 0, deletionTimestamp } = metadata;
-  const { finalizers = [], annotations } = metadata;
-  return {
-    ...{ namespace, name, uid, resourceVersion, generation },
-    deleting: deletionTimestamp !== undefined,
-    deletedAt: deletionTimestamp ?? '',
-    finalizers: [BUILD_FINALIZER, ORPHAN_FINALIZER].filter((each) => finalizers.includes(each)),
-    ...(finalizers.some((each) => each !== BUILD_FINALIZER) && { hasOtherFinalizers: true }),
-    skipCleanup: annotations?.[SKIP_CLEANUP_ANNOTATION] === 'true',
-    spec: checkSpec(object['spec'], options),
-    status: statusIn(object['status']),
-    control: controlWithStatusOf(object),
-  };
-}
-
-export function hasOurFinalizer({ finalizers }: Pick<BuildView, 'finalizers'>): boolean {
-  return finalizers.includes(BUILD_FINALIZER);
-}
-
-function statusIn(raw: unknown): Partial<BuildStatus> {
-  const fields = fieldsOf(raw);
-  const phase = BUILDS.status.shape.phase.safeParse(fields['phase']).data;
-  const observedGeneration = generationIn(fields['observedGeneration']);
-  const jobName = textOf(fields['jobName']);
-  const texts = ['binaryName', 'startTime', 'completionTime', 'message', 'workflowId'] as const;
-  return {
-    ...(phase && { phase }),
-    ...(observedGeneration !== undefined && { observedGeneration }),
-    ...(jobName !== undefined && isJobName(jobName) && { jobName }),
-    ...Object.fromEntries(
-      texts.flatMap((name) => (typeof fields[name] === 'string' ? [[name, fields[name]]] : [])),
-    ),
-    ...('artifacts' in fields && { artifacts: artifactsIn(fields['artifacts']) }),
-    ...('conditions' in fields && { conditions: conditionsIn(fields['conditions']) }),
-  };
-}
-
-/** Only names of files are passed to a cleanup Job, and only names of nodes are cleaned. */
-function artifactsIn(raw: unknown): readonly Artifact[] {
-  return listOf(raw).flatMap((fields) => {
-    const { node = '', binary = '' } = { node: textOf(fields['node']), binary: textOf(fields['binary']) };
-    return isObjectName(node) && isBinaryName(binary) ? [{ node, binary }] : [];
-  });
-}
 
 export type JobState = 'active' | 'succeeded' | 'failed';
 
@@ -104,7 +27,7 @@ export type JobView = NonNullable<ReturnType<typeof jobView>>;
 export function jobView({ metadata, ...rest }: KubernetesObject) {
   const { name, uid, resourceVersion, labels = {}, annotations = {}, ownerReferences = [] } = metadata;
   const its = belongingIn(labels);
-  if (labels[MANAGED_BY_LABEL] !== MANAGED_BY || its === undefined) return undefined;
+  if (labels[MANAGED_BY_LABEL] !== BUILD_MANAGER || its === undefined) return undefined;
   return {
     ...{ kind: 'job' as const, name, uid, resourceVersion },
     ...its,
@@ -114,24 +37,39 @@ export function jobView({ metadata, ...rest }: KubernetesObject) {
     /** In the foreground, it goes after its Pods. */
     deleting: metadata.deletionTimestamp !== undefined,
     /** Of the spec that it builds. */
-    hash: truncate(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
+    hash: truncate(annotations[SPEC_HASH_ANNOTATION] ?? '', OBJECT_NAME_MAX),
     /** What a cleanup cleans. */
-    node: truncate(annotations[NODE_ANNOTATION] ?? '', NAME_MAX),
+    node: truncate(annotations[NODE_ANNOTATION] ?? '', OBJECT_NAME_MAX),
     binaries: binariesIn(annotations[BINARIES_ANNOTATION]),
     createdAt: metadata.creationTimestamp ?? '',
     ...suspensionOf({ metadata, ...rest }),
-    ...endOf(fieldsOf(rest['status'])),
+    ...endOf(rest['status'] ?? {}),
   };
+}
+
+/** Source: batch/v1, JobStatus. */
+interface JobStatus {
+  readonly conditions?: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly lastTransitionTime?: string;
+  }[];
+}
+
+interface FieldsOfManager {
+  readonly manager?: string;
+  readonly fieldsV1?: { readonly 'f:spec'?: { readonly 'f:suspend'?: object } };
 }
 
 /** Who has suspended it, where that can be told; else an empty text. Absent: it is not suspended. */
 function suspensionOf({ metadata, ...rest }: KubernetesObject): { readonly suspendedBy?: string } {
-  if (fieldsOf(rest['spec'])['suspend'] !== true) return {};
+  if (((rest['spec'] ?? {}) as { readonly suspend?: boolean }).suspend !== true) return {};
   if (metadata.labels?.[KUEUE_LABEL] !== undefined) return { suspendedBy: 'Kueue' };
-  const owner = listOf(fieldsOf(metadata)['managedFields']).find(
-    (each) => fieldsOf(fieldsOf(each['fieldsV1'])['f:spec'])['f:suspend'] !== undefined,
-  );
-  return { suspendedBy: truncate(textOf(owner?.['manager']) ?? '', NAME_MAX) };
+  const { managedFields = [] } = metadata as { readonly managedFields?: readonly FieldsOfManager[] };
+  const owner = managedFields.find(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:suspend'] !== undefined);
+  return { suspendedBy: truncate(owner?.manager ?? '', OBJECT_NAME_MAX) };
 }
 
 /** Its webhook suspends what is in a queue, as if the creator had. */
@@ -139,7 +77,7 @@ const KUEUE_LABEL = 'kueue.x-k8s.io/queue-name';
 
 /** Our cleanup Jobs have no more. Somebody else may write 256 KiB of them. */
 function binariesIn(text = ''): readonly string[] {
-  const names = truncate(text, BINARIES_MAX * NAME_MAX).split(',', BINARIES_MAX);
+  const names = truncate(text, BINARIES_MAX * OBJECT_NAME_MAX).split(',', BINARIES_MAX);
   return names.filter((name) => name !== '');
 }
 
@@ -155,18 +93,26 @@ function belongingIn(labels: Readonly<Record<string, string>>): Belonging | unde
 }
 
 /** SuccessCriteriaMet and FailureTarget are not the end: Pods may still run. */
-function endOf(status: Fields) {
-  const conditions = listOf(status['conditions']).filter((each) => each['status'] === 'True');
-  const failed = conditions.find((each) => each['type'] === 'Failed');
-  const complete = conditions.find((each) => each['type'] === 'Complete');
+function endOf({ conditions = [] }: JobStatus) {
+  const found = (type: string) => conditions.find((each) => each.type === type && each.status === 'True');
+  const failed = found('Failed');
+  const complete = found('Complete');
   const state: JobState = failed ? 'failed' : complete ? 'succeeded' : 'active';
   return {
     state,
-    endedAt: textOf((failed ?? complete)?.['lastTransitionTime']) ?? '',
+    endedAt: (failed ?? complete)?.lastTransitionTime ?? '',
     /** `DeadlineExceeded`, `BackoffLimitExceeded`. */
-    failure: textOf(failed?.['reason']) ?? '',
-    failureMessage: textOf(failed?.['message']) ?? '',
+    failure: failed?.reason ?? '',
+    failureMessage: failed?.message ?? '',
   };
+}
+
+/** What keeps a Pod from running. */
+export interface BuildPodTrouble {
+  /** A reason of `podTrouble`. */
+  readonly code: string;
+  /** It follows the name of the Pod: `cannot pull the image golang:1.13`. */
+  readonly text: string;
 }
 
 export interface PodView extends Belonging {
@@ -182,11 +128,13 @@ export interface PodView extends Belonging {
   readonly phase: 'unfinished' | 'succeeded' | 'failed';
   /** Whether its container has run, or may have: the one that builds, or cleans. Others may have been added to the Pod. */
   readonly started: boolean;
+  /** It is being deleted. */
+  readonly going?: true;
   /** Of its container; undefined: that has not ended. */
   readonly exitCode?: number;
   /** Its container has ended, but these still run. */
   readonly running?: readonly string[];
-  readonly trouble?: PodTrouble;
+  readonly trouble?: BuildPodTrouble;
   readonly termination?: Termination;
   readonly createdAt: string;
   /** When its container ended. */
@@ -207,86 +155,114 @@ export interface Termination {
 
 export type BuildChild = JobView | PodView;
 
+/** Source: core/v1, ContainerState. */
+interface ContainerState {
+  readonly running?: object;
+  readonly terminated?: Ended;
+}
+
+interface Ended {
+  readonly exitCode?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly finishedAt?: string;
+}
+
+interface ContainerStatus {
+  readonly name?: string;
+  readonly restartCount?: number;
+  readonly state?: ContainerState;
+  readonly lastState?: ContainerState;
+}
+
+interface PodStatus {
+  readonly phase?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly containerStatuses?: readonly ContainerStatus[];
+}
+
 /** Undefined if it is not ours. */
 export function podView(pod: KubernetesObject): PodView | undefined {
   const { name, uid, labels = {}, annotations = {}, creationTimestamp = '' } = pod.metadata;
   const its = belongingIn(labels);
   if (its === undefined) return undefined;
-  const status = fieldsOf(pod['status']);
-  const node = truncate(textOf(fieldsOf(pod['spec'])['nodeName']) ?? '', NAME_MAX);
+  const status = (pod['status'] ?? {}) as PodStatus;
+  const { nodeName = '' } = (pod['spec'] ?? {}) as { readonly nodeName?: string };
+  const node = truncate(nodeName, OBJECT_NAME_MAX);
   const binary = annotations[BINARY_NAME_ANNOTATION] ?? '';
-  const phase = PHASES.get(status['phase']) ?? 'unfinished';
-  const all = listOf(status['containerStatuses']);
-  const own = all.filter((each) => each['name'] === its.purpose);
+  const phase = PHASES.get(status.phase) ?? 'unfinished';
+  const all = status.containerStatuses ?? [];
+  const own = all.filter((each) => each.name === its.purpose);
   const containers = own.length === 0 ? all : own;
   const trouble = phase === 'unfinished' ? troubleIn(pod) : undefined;
-  const [terminated] = containers.flatMap(endedIn);
-  const termination = phase === 'failed' ? terminationIn(status, terminated, all) : undefined;
-  const exitCode = own.length === 0 ? undefined : numberOf(terminated?.['exitCode']);
-  const running = phase === 'unfinished' && exitCode !== undefined ? all.flatMap(runningIn) : [];
+  const [ended] = containers.flatMap(({ state }) => state?.terminated ?? []);
+  const termination = phase === 'failed' ? terminationIn(status, ended) : undefined;
+  const exitCode = own.length === 0 ? undefined : ended?.exitCode;
+  const running = phase === 'unfinished' && exitCode !== undefined ? runningIn(all) : [];
   return {
     ...{ kind: 'pod', name, uid, ...its },
     jobUid: labels[CONTROLLER_UID_LABEL] ?? '',
-    hash: truncate(annotations[SPEC_HASH_ANNOTATION] ?? '', NAME_MAX),
+    hash: truncate(annotations[SPEC_HASH_ANNOTATION] ?? '', OBJECT_NAME_MAX),
     // Anybody may have written it. An invalid name would not be read back from the status.
     binary: isBinaryName(binary) ? binary : '',
     ...{ node, phase },
     started: node !== '' && hasStarted(status, containers, own.length > 0),
+    ...(pod.metadata.deletionTimestamp !== undefined && { going: true as const }),
     ...(exitCode !== undefined && { exitCode }),
     ...(running.length > 0 && { running }),
     ...(trouble && { trouble }),
     ...(termination && { termination }),
     createdAt: creationTimestamp,
-    endedAt: textOf(terminated?.['finishedAt']) ?? '',
+    endedAt: ended?.finishedAt ?? '',
   };
 }
 
 /** Source: kubernetes/pkg/apis/batch/types.go, `ControllerUidLabel`. */
 const CONTROLLER_UID_LABEL = 'batch.kubernetes.io/controller-uid';
 
-const PHASES = new Map<unknown, PodView['phase']>([
+const PHASES = new Map<string | undefined, PodView['phase']>([
   ['Succeeded', 'succeeded'],
   ['Failed', 'failed'],
 ]);
 
+/** One that is being deleted has not run, either, where something keeps it from that. */
+function troubleIn({ metadata, ...pod }: KubernetesObject): BuildPodTrouble | undefined {
+  const kept = { ...metadata, deletionTimestamp: undefined } as unknown as typeof metadata;
+  const cause = podTrouble({ ...pod, metadata: kept });
+  return cause && { code: cause.reason, text: cause.message.slice(`Pod ${metadata.name} `.length) };
+}
+
 /** If a Pod failed without a status of its containers, they may have run. */
-function hasStarted({ phase }: Fields, containers: readonly Fields[], isOwnKnown: boolean): boolean {
+function hasStarted(
+  { phase }: PodStatus,
+  containers: readonly ContainerStatus[],
+  isOwnKnown: boolean,
+): boolean {
   if (!isOwnKnown && (phase === 'Running' || phase === 'Succeeded')) return true;
   if (phase === 'Failed' && containers.length === 0) return true;
   return containers.some(hasRun);
 }
 
-function endedIn(container: Fields): readonly Fields[] {
-  const { terminated } = fieldsOf(container['state']);
-  return terminated === undefined ? [] : [{ ...fieldsOf(terminated), name: container['name'] }];
-}
-
 const NAMES_MAX = 10;
 
-function runningIn(container: Fields, index: number): readonly string[] {
-  const isRunning = fieldsOf(container['state'])['running'] !== undefined;
-  return isRunning && index < NAMES_MAX ? [truncate(textOf(container['name']) ?? '', NAME_MAX)] : [];
+function runningIn(containers: readonly ContainerStatus[]): readonly string[] {
+  const running = containers.slice(0, NAMES_MAX).filter(({ state }) => state?.running !== undefined);
+  return running.map(({ name = '' }) => truncate(name, OBJECT_NAME_MAX));
 }
 
-function hasRun(container: Fields): boolean {
-  const { running, terminated } = fieldsOf(container['state']);
-  const before = fieldsOf(container['lastState'])['terminated'];
-  const isKnown = [running, terminated, before].some((each) => each !== undefined);
-  return isKnown || (numberOf(container['restartCount']) ?? 0) > 0;
+function hasRun({ state, lastState, restartCount = 0 }: ContainerStatus): boolean {
+  const known = [state?.running, state?.terminated, lastState?.terminated];
+  return known.some((each) => each !== undefined) || restartCount > 0;
 }
 
 /** Its own container's, unless only another one has failed. */
-function terminationIn(
-  status: Fields,
-  own: Fields | undefined,
-  all: readonly Fields[],
-): Termination | undefined {
-  const failed = all.flatMap(endedIn).find(({ exitCode }) => exitCode !== 0);
-  const isAnothers = own?.['exitCode'] === 0 && failed !== undefined;
-  const terminated = isAnothers ? failed : own;
-  const { exitCode, reason, message } = terminated ?? status;
-  const words = { reason: textOf(reason) ?? '', lastLines: textOf(message) ?? '' };
-  if (terminated === undefined && words.reason === '' && words.lastLines === '') return undefined;
-  const container = isAnothers ? { container: truncate(textOf(failed['name']) ?? '', NAME_MAX) } : {};
-  return { exitCode: numberOf(exitCode) ?? -1, ...words, ...container };
+function terminationIn(status: PodStatus, own: Ended | undefined): Termination | undefined {
+  const failed = status.containerStatuses?.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  const another = own?.exitCode === 0 ? failed : undefined;
+  const ended: Ended = another?.state?.terminated ?? own ?? status;
+  const words = { reason: ended.reason ?? '', lastLines: ended.message ?? '' };
+  if (own === undefined && words.reason === '' && words.lastLines === '') return undefined;
+  const container = another ? { container: truncate(another.name ?? '', OBJECT_NAME_MAX) } : {};
+  return { exitCode: ended.exitCode ?? -1, ...words, ...container };
 }

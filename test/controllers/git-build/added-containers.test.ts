@@ -1,19 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { decideBuild } from '../../../src/controllers/git-build/decide.ts';
 import { failureOf } from '../../../src/controllers/git-build/failure.ts';
 import { cleanupJob, buildJob } from '../../../src/controllers/git-build/jobs.ts';
 import { jobView, podView } from '../../../src/controllers/git-build/views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 import { BUILDING, decide, NOW_MS, ON_NODE_1, reasonsIn, settled } from '../../support/build-decisions.ts';
-import {
-  aBuildView,
-  aCleanupView,
-  aJobView,
-  anObservation,
-  aPodView,
-  LABELS,
-  META,
-} from '../../support/build-views.ts';
+import { aBuildView, aCleanupView, aJobView, aPodView, LABELS, META } from '../../support/build-views.ts';
 
 /** Others add containers to Pods, suspend Jobs and shut nodes down. */
 
@@ -33,7 +24,7 @@ const aPod = (phase: string, containers: Readonly<Record<string, object>>, purpo
   });
 
 describe('a node on which the build has run', () => {
-  const [job] = [aJobView()];
+  const job = aJobView();
   const exceeded = aJobView({ state: 'failed', failure: 'DeadlineExceeded' });
 
   it('is in the status as soon as its container has started, and stays there when the deadline takes the Pod', () => {
@@ -51,6 +42,21 @@ describe('a node on which the build has run', () => {
     expect(aPod('Running', { proxy: running, build: running })).toMatchObject({ started: true });
     const pods = [aPodView({ started: false })];
     expect(settled(aBuildView(BUILDING), { jobs: [job], pods }).do).toBe('wait');
+  });
+
+  it('is one from which a Pod is taken before it could say whether it has started', () => {
+    const metadata = { ...META, annotations: { 'durable-operator.dev/binary-name': 'helloworld' } };
+    const lost = { spec: { nodeName: 'node-1' }, status: { phase: 'Pending' } };
+    const going = podView({ ...lost, metadata: { ...metadata, deletionTimestamp: before(0) } });
+    const pods = [aPodView({ ...going, jobUid: job.uid, hash: job.hash })];
+    expect(decide({ build: aBuildView(BUILDING), jobs: [job], pods })).toMatchObject({
+      status: { phase: 'Building', artifacts: ON_NODE_1 },
+    });
+    const trouble = { code: 'ImageNotPulled', text: 'no image' };
+    const never = [aPodView({ ...going, jobUid: job.uid, hash: job.hash, trouble })];
+    expect(decide({ build: aBuildView(BUILDING), jobs: [job], pods: never })).toMatchObject({
+      status: { artifacts: [] },
+    });
   });
 
   it('is said not to be known where its Pods went unseen', () => {
@@ -118,7 +124,7 @@ describe('a suspended Job', () => {
     const managedFields = [{ manager: 'kubectl-patch', fieldsV1: { 'f:spec': { 'f:suspend': {} } } }];
     expect(aJob({ managedFields })?.suspendedBy).toBe('kubectl-patch');
     const jobs = [aJobView({ suspendedBy: 'Kueue' })];
-    const decision = decideBuild(anObservation({ build: aBuildView(BUILDING), jobs }), NOW_MS);
+    const decision = decide({ build: aBuildView(BUILDING), jobs });
     expect(reasonsIn(decision)).toContain('Ready False: Suspended');
     expect(decision).toMatchObject({
       status: { message: expect.stringContaining('Job shop/build-helloworld is suspended by Kueue') },

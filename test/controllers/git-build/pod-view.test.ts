@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
-import { recorded } from '../../../src/controllers/git-build/status.ts';
+import { recorded } from '../../../src/controllers/git-build/artifacts.ts';
 import { podView, type PodView } from '../../../src/controllers/git-build/views.ts';
-import { aBuildView, aPodView, LABELS, META } from '../../support/build-views.ts';
+import { aPodView, LABELS, META } from '../../support/build-views.ts';
 
 const BUILDING = { ...META, annotations: { 'durable-operator.dev/binary-name': 'helloworld' } };
 const CREATED = '2026-11-21T11:00:00Z';
@@ -87,7 +87,7 @@ describe('a Pod', () => {
 
   const leftBy = (status: object, nodeName?: string) => {
     const pod = podView(aPod(status, nodeName));
-    return recorded(aBuildView(), pod ? [pod] : []);
+    return recorded({ status: {} }, pod ? [pod] : []);
   };
 
   it.each<[string, object, boolean]>([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Cause } from '../../../src/contract/cause.ts';
-import type { Observation } from '../../../src/controllers/git-build/observation.ts';
-import type { BuildView, JobView } from '../../../src/controllers/git-build/views.ts';
+
+import type { JobView } from '../../../src/controllers/git-build/views.ts';
 import {
   BUILDING,
   decide,
@@ -14,7 +14,14 @@ import {
   START,
   updated,
 } from '../../support/build-decisions.ts';
-import { aBuildView, aCleanupView, aJobView, aPodView } from '../../support/build-views.ts';
+import {
+  aBuildView,
+  aCleanupView,
+  aJobView,
+  aPodView,
+  type BuildGiven,
+  type BuildSeen,
+} from '../../support/build-views.ts';
 
 const SHOW = { run: 'kubectl get namespace shop', to: 'show it' };
 const PRIVILEGED =
@@ -32,7 +39,7 @@ const secondsAgo = (seconds: number) => new Date(NOW_MS - seconds * 1000).toISOS
 
 /** As far as the phase says, and with a Job that has no Pod. */
 interface Case {
-  readonly build: BuildView;
+  readonly build: BuildGiven;
   readonly jobOf: (fields: Partial<JobView>) => JobView;
   readonly uid: string;
 }
@@ -58,27 +65,26 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 const each = Object.entries(CASES);
+const phaseOf = ({ status }: BuildGiven) => (status as { readonly phase: string }).phase;
 
-function refused({ jobOf, uid }: Case, cause: Cause): Partial<Observation> {
+function refused({ jobOf, uid }: Case, cause: Cause): Partial<BuildSeen> {
   return { jobs: [jobOf({ createdAt: secondsAgo(10) })], refusedPods: { [uid]: cause } };
 }
 
 describe.each(each)('the Pods of %s', (_, given) => {
   const { build, jobOf, uid } = given;
 
-  it('may take 10 s to come, and then the Events of their Job say whether they are refused', () => {
+  it('may take 10 s to come', () => {
     const young = [jobOf({ createdAt: secondsAgo(4) })];
     const seen = { refusedPods: {} };
     expect(settled(build, { jobs: young, ...seen })).toMatchObject({ do: 'wait', recheckMs: 6_000 });
     const ahead = [jobOf({ createdAt: secondsAgo(-3600) })];
     expect(settled(build, { jobs: ahead, ...seen })).toMatchObject({ do: 'wait', recheckMs: 10_000 });
-    const job = jobOf({ createdAt: secondsAgo(10) });
-    expect(decide({ build, jobs: [job], ...seen })).toMatchObject({ do: 'observe', what: 'events', job });
   });
 
   it('are looked for again after a minute where their Job has no such Event', () => {
     const jobs = [jobOf({})];
-    expect(settled(build, { jobs, refusedPods: { [uid]: 'none' } })).toMatchObject({
+    expect(settled(build, { jobs, refusedPods: { [`not ${uid}`]: ENFORCED } })).toMatchObject({
       do: 'wait',
       recheckMs: 60_000,
     });
@@ -92,10 +98,9 @@ describe.each(each)('the Pods of %s', (_, given) => {
     const first = decide({ build, ...seen });
     expect(first).toMatchObject({
       do: 'updateStatus',
-      status: { phase: build.status.phase, message },
-      event: { type: 'Warning', reason: 'PodsRefused', action: 'CreatePod', note: message, occasion: uid },
+      status: { phase: phaseOf(build), message },
     });
-    const isReady = build.status.phase === 'Succeeded';
+    const isReady = phaseOf(build) === 'Succeeded';
     expect(reasonsIn(first)).toEqual(stalledBy('PodsRefused', isReady ? 'True' : 'False'));
     const advice = [PRIVILEGED, AGAIN, SHOW, ...(build.deleting ? [expect.objectContaining(SKIP)] : [])];
     expect(settled(build, seen)).toEqual({
@@ -104,6 +109,7 @@ describe.each(each)('the Pods of %s', (_, given) => {
       message: because,
       advice,
       recheckMs: 60_000,
+      event: { type: 'Warning', reason: 'PodsRefused', action: 'CreatePod', note: message },
     });
   });
 
@@ -114,8 +120,7 @@ describe.each(each)('the Pods of %s', (_, given) => {
     const pods = [aPodView({ purpose, started: false })];
     const stalledBefore = { ...build, status };
     const after = decide({ ...seen, build: stalledBefore, pods });
-    const { conditions } = updated(status, after);
-    expect(conditions?.find(({ type }) => type === 'Stalled')).toMatchObject({ status: 'False' });
+    expect(reasonsIn(after)?.[1]).toBe('Stalled False: NotStalled');
     expect(settled(stalledBefore, { ...seen, pods })).toMatchObject({ do: 'wait' });
   });
 });

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Artifact } from '../../../src/controllers/git-build/resource.ts';
-import type { Sharer } from '../../../src/controllers/git-build/observation.ts';
+import type { Artifact } from '../../../src/controllers/git-build/kind.ts';
+import { listedBuildView, type Sharer } from '../../../src/controllers/git-build/facts.ts';
 import { mayShare, sharedWith } from '../../../src/controllers/git-build/sharing.ts';
-import { checkSpec } from '../../../src/controllers/git-build/spec.ts';
-import type { BuildView, PodView } from '../../../src/controllers/git-build/views.ts';
+import type { PodView } from '../../../src/controllers/git-build/views.ts';
 import {
   BUILDING,
   BUILT,
@@ -15,7 +14,7 @@ import {
   settled,
   START,
 } from '../../support/build-decisions.ts';
-import { aBuildView, aPodView } from '../../support/build-views.ts';
+import { aBuildView, aPodView, buildObject, type BuildGiven } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 
 const ON_NODE_2 = { node: 'node-2', binary: 'helloworld' };
@@ -23,7 +22,7 @@ const OLD = { node: 'node-1', binary: 'old' };
 const MESSAGE =
   'Xxx shop/sample leaves helloworld on node-1: it is also the file of Xxx team/other; give each its own binaryName, so that none overwrites the file of another';
 
-function deleting(artifacts: readonly Artifact[] = ON_NODE_1): BuildView {
+function deleting(artifacts: readonly Artifact[] = ON_NODE_1): BuildGiven {
   const status = { phase: 'Cleaning', completionTime: START, artifacts } as const;
   return aBuildView(status, { deleting: true, deletedAt: START });
 }
@@ -33,25 +32,15 @@ function aSharer(artifacts: readonly Artifact[], name = 'other'): Sharer {
 }
 
 describe('a file that another resource has, too,', () => {
-  it('is asked for before anything is removed', () => {
-    expect(decide({ build: deleting(), sharers: undefined })).toMatchObject({
-      do: 'observe',
-      what: 'sharers',
-      artifacts: ON_NODE_1,
-    });
-  });
-
   it('stays, both are told once, and the deletion goes on', () => {
     const sharers = [aSharer(ON_NODE_1)];
     const first = decide({ build: deleting(), sharers });
     expect(first).toMatchObject({
-      because: 'helloworld on node-1 is also the file of another resource',
       status: { phase: 'Cleaning', artifacts: [] },
       event: {
         type: 'Warning',
         reason: 'SharedBinary',
         note: MESSAGE,
-        occasion: 'uid-1',
         alsoAbout: [expect.objectContaining({ namespace: 'team', name: 'other', uid: 'uid-of-other' })],
       },
     });
@@ -68,7 +57,7 @@ describe('a file that another resource has, too,', () => {
     expect(decide({ build, sharers })).toMatchObject({ status: { artifacts: ON_NODE_1 } });
     expect(settled(build, { sharers })).toMatchObject({
       do: 'createCleanupJob',
-      cleanup: { node: 'node-1', binaries: ['helloworld'] },
+      data: { node: 'node-1', binaries: ['helloworld'] },
       deletes: { count: 1 },
     });
   });
@@ -86,20 +75,22 @@ describe('a file that another resource has, too,', () => {
   it('is told to five others at most, and to none that has other files', () => {
     const many = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => aSharer(ON_NODE_1, name));
     const first = decide({ build: deleting(), sharers: [aSharer([ON_NODE_2]), ...many] });
-    const { alsoAbout = [] } = first.do === 'updateStatus' ? (first.event ?? {}) : {};
+    const { alsoAbout } = first['event'] as { readonly alsoAbout: readonly { readonly name: string }[] };
     expect(alsoAbout.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 });
 
-const OTHER = { uid: 'uid-2', name: 'other', namespace: 'team' };
-const other = (status: BuildView['status'], fields: Partial<BuildView> = {}) =>
-  aBuildView(status, { ...OTHER, ...fields });
+const OTHER = { uid: 'uid-2', name: 'other', namespace: 'team', resourceVersion: '7' };
+const other = (status: BuildGiven['status'], fields: Partial<BuildGiven> = {}) => {
+  const { metadata, ...object } = buildObject(aBuildView(status, fields));
+  return listedBuildView({ ...object, metadata: { ...metadata, ...OTHER } }, BUILD_DEFAULTS);
+};
 const SUCCEEDED = { phase: 'Succeeded', observedGeneration: 1 } as const;
-const RENAMED = { spec: checkSpec({ ...SAMPLE, binaryName: 'new' }, BUILD_DEFAULTS) };
+const RENAMED = { spec: { ...SAMPLE, binaryName: 'new' } };
 const runningOn = (node: string) => [aPodView({ buildUid: 'uid-2', node })];
 
 describe('another resource', () => {
-  it.each<[string, BuildView, PodView[]]>([
+  it.each<[string, ReturnType<typeof other>, PodView[]]>([
     ['lists the file', other({ ...SUCCEEDED, artifacts: ON_NODE_1 }), []],
     ['builds it on the node, and does not list it yet', other(BUILDING), runningOn('node-1')],
     ['lists it, and its spec is no longer valid', other({ artifacts: ON_NODE_1 }, { spec: INVALID }), []],
@@ -109,7 +100,7 @@ describe('another resource', () => {
     expect(sharedWith(build, pods, [...ON_NODE_1, ON_NODE_2])).toEqual(ON_NODE_1);
   });
 
-  it.each<[string, BuildView, PodView[]]>([
+  it.each<[string, ReturnType<typeof other>, PodView[]]>([
     ['is being deleted', other({ ...SUCCEEDED, artifacts: ON_NODE_1 }, { deleting: true }), []],
     ['has it on another node', other({ ...SUCCEEDED, artifacts: [ON_NODE_2] }), []],
     ['builds it on another node', other(BUILDING), runningOn('node-2')],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { LIMITS } from '../../../src/controllers/git-build/resource.ts';
-import type { BuildSpec } from '../../../src/controllers/git-build/resource.ts';
+import { LIMITS } from '../../../src/controllers/git-build/kind.ts';
+import type { BuildSpec } from '../../../src/controllers/git-build/kind.ts';
 import { checkSpec, isBinaryName, isJobName, specHash } from '../../../src/controllers/git-build/spec.ts';
 import { SAMPLE } from '../../support/build-samples.ts';
 

@@ -5,9 +5,9 @@ import { jobView, podView } from '../../../src/controllers/git-build/views.ts';
 import {
   BINARY_NAME_ANNOTATION,
   BUILDS,
-  type Build,
+  type StoredBuild as Build,
   type JobPurpose,
-} from '../../../src/controllers/git-build/resource.ts';
+} from '../../../src/controllers/git-build/kind.ts';
 import { JOBS, NODES, PODS } from '../../../src/controllers/kinds.ts';
 import { FOREGROUND, KUBELET } from '../../../testing/explorer/api-server.ts';
 import { objectKey, type SimulatedCluster, type Found } from '../../../testing/explorer/cluster.ts';

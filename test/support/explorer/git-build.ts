@@ -1,6 +1,7 @@
-import { gitBuildReconciler } from '../../../activities/git-build.ts';
+import { definedReconciler } from '../../../activities/defined.ts';
 import type { ResourceType } from '../../../src/contract/controller.ts';
 import type { Stalled, Wait } from '../../../src/contract/decision.ts';
+import type { Condition } from '../../../src/contract/control.ts';
 import type { KubernetesObject } from '../../../src/contract/object.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import {
@@ -9,16 +10,30 @@ import {
   BUILDS,
   PURPOSE_LABEL,
   SKIP_CLEANUP_ANNOTATION,
-  type Build,
+  type BuildStatus,
   type BuildSpec,
   type GitBuildOptions,
-} from '../../../src/controllers/git-build/resource.ts';
+} from '../../../src/controllers/git-build/kind.ts';
+import { buildLookups } from '../../../src/controllers/git-build/lookups.ts';
+import { Sharers } from '../../../src/controllers/git-build/sharing.ts';
 import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
+import { definedController } from '../../../src/controllers/defined/controller.ts';
+import type { AnyDefinition } from '../../../src/controllers/defined/definition.ts';
+import { datumOf } from '../../../testing/explorer/values.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { statusAnswer, type Request } from '../../../testing/explorer/api-server.ts';
 import { BuildCluster, DISKS, isMarked, mark, markRead, type Job } from './build-cluster.ts';
 import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
+
+/** As it is stored. */
+interface Build extends KubernetesObject {
+  readonly spec: BuildSpec;
+  readonly status?: BuildStatus & {
+    readonly observedGeneration?: number;
+    readonly conditions?: readonly Condition[];
+  };
+}
 
 const UID = 'uid-of-sample';
 const BUILD = objectKey(BUILDS, 'sample');
@@ -29,6 +44,13 @@ const OPTIONS: GitBuildOptions = {
   hostDir: '/opt',
   deadlineMs: 3_600_000,
   gitTransports: ['https'],
+};
+const DEFINITION: AnyDefinition = {
+  ...gitBuild(OPTIONS),
+  // An attempt may stop anywhere, and would hold up all that wait for its reading.
+  lookups: buildLookups(() => new Sharers(OPTIONS, [])),
+  digestOfData: datumOf,
+  isExplored: true,
 };
 const SPEC: BuildSpec = {
   gitUrl: 'https://example.org/x.git',
@@ -57,8 +79,8 @@ export interface BuildWorldOptions {
 /** One build: its Jobs run on nodes, and leave files on their disks. */
 export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: BuildWorldOptions = {}): World {
   return {
-    controller: gitBuild(OPTIONS),
-    activity: activityOf((client) => gitBuildReconciler(client, OPTIONS)),
+    controller: definedController(DEFINITION),
+    activity: activityOf((client) => definedReconciler(DEFINITION, client)),
     types: [
       BUILDS,
       NODES,
@@ -255,7 +277,7 @@ function shortcomings(cluster: SimulatedCluster): readonly string[] {
   if (build === undefined) return isSkipped ? [] : it.remains();
   const { phase, observedGeneration, artifacts = [], conditions = [] } = build.status ?? {};
   const isStalled = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True');
-  const { binaryName: binary = '', jobName = '' } = build.spec ?? {};
+  const { binaryName: binary, jobName } = build.spec;
   const isNameTaken = conditions.some(({ reason }) => reason === 'JobNameTaken');
   const known = artifacts.map((each) => `${each.node}/${each.binary}`);
   const files = it.files();

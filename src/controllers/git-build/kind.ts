@@ -1,8 +1,13 @@
 import { z } from 'zod';
-import { defineKind, type Rule, type StatusOf } from '../../api/kind.ts';
-import type { KubernetesObject, ObjectMeta } from '../../contract/object.ts';
-import type { Condition } from '../condition.ts';
-import { isObjectName } from '../kinds.ts';
+import {
+  defineKind,
+  type Condition,
+  type KubernetesObject,
+  type ObjectMeta,
+  type ResourceOf,
+  type Rule,
+  type StatusOf,
+} from '../../api/index.ts';
 
 /**
  * What a field of a spec may be. The schema says it, so that most is refused at admission; the operator checks it again before
@@ -168,24 +173,20 @@ export type BuildPhase = Its<'phase'>;
 /** A binary that was, or may have been, put into the host directory of a node. */
 export type Artifact = Readonly<Its<'artifacts'>[number]>;
 
-export type BuildStatus = { readonly [Field in Exclude<keyof AuthorsStatus, 'artifacts'>]-?: Its<Field> } & {
-  readonly artifacts: readonly Artifact[];
-  readonly observedGeneration: number;
-  /** `Ready`, `Stalled` and `Reconciling`. Also `Paused` and `AwaitingApproval` once a step was on hold. */
-  readonly conditions: readonly Condition[];
-  readonly lastHandledReconcileAt?: string;
-};
+export type BuildStatus = Partial<AuthorsStatus>;
 
-/** A merge patch of the status: null removes a field. */
-export type StatusPatch = {
-  readonly [Field in keyof BuildStatus]?: BuildStatus[Field] | null;
-};
-
-/** An Xxx as the API server has it. It may have been stored before the schema became stricter. */
-export interface Build extends KubernetesObject {
+/** An Xxx as the API server has it. */
+export interface StoredBuild extends KubernetesObject {
   readonly spec?: Partial<BuildSpec>;
-  readonly status?: Partial<BuildStatus>;
+  readonly status?: BuildStatus & {
+    readonly observedGeneration?: number;
+    readonly conditions?: readonly Condition[];
+    readonly lastHandledReconcileAt?: string;
+  };
 }
+
+/** An Xxx, parsed. It may have been stored before the schema became stricter. */
+export type ParsedBuild = ResourceOf<typeof BUILDS>;
 
 export const BUILD_FINALIZER = `job.finalizers.${BUILD_GROUP}`;
 /** A finalizer of Kubernetes: the deletion leaves what the build owns. */
@@ -200,12 +201,25 @@ export const PURPOSE_LABEL = 'durable-operator.dev/job';
 export const JOB_PURPOSES = ['build', 'cleanup'] as const;
 export type JobPurpose = (typeof JOB_PURPOSES)[number];
 
+/** Of the label `app.kubernetes.io/managed-by` of Jobs and their Pods. */
+export const BUILD_MANAGER = 'durable-operator';
+
 export const BUILD_NAME_ANNOTATION = 'durable-operator.dev/build-name';
+
+/** The longest name of an object. Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
+export const OBJECT_NAME_MAX = 253;
+
+/** Whether there may be a build or a Node of that name. */
+export function isResourceName(name: string): boolean {
+  return name.length <= OBJECT_NAME_MAX && DNS_SUBDOMAIN.test(name);
+}
+
+const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
 /** Undefined if no build can have that name: anybody may have written it. */
 export function buildNameIn(annotations: ObjectMeta['annotations']): string | undefined {
   const name = annotations?.[BUILD_NAME_ANNOTATION] ?? '';
-  return isObjectName(name) ? name : undefined;
+  return isResourceName(name) ? name : undefined;
 }
 
 export const SPEC_HASH_ANNOTATION = 'durable-operator.dev/spec-hash';

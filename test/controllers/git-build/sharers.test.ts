@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Sharers } from '../../activities/sharers.ts';
-import { kubeOf } from '../../src/kubernetes/kube.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
-import { eventually } from '../../testing/eventually.ts';
-import { answerJson, FakeApiServer } from '../support/fake-api-server.ts';
+import { authorsKube } from '../../../activities/authors-kube.ts';
+import { Sharers } from '../../../src/controllers/git-build/sharing.ts';
+import { createKubernetesClient, type KubernetesClient } from '../../../src/kubernetes/client.ts';
+import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
+import { eventually } from '../../../testing/eventually.ts';
+import { answerJson, FakeApiServer } from '../../support/fake-api-server.ts';
 
 const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];
 const ALL = '/apis/test.inspur.com/v1alpha1/xxxes';
@@ -32,11 +32,13 @@ function sharers({ builds, pods = [] }: Shown, namespaces: readonly string[] = [
     const items = request.url.pathname.endsWith('/pods') ? pods : builds;
     answerJson(200, { metadata: {}, items })(request, response);
   });
-  return new Sharers({ kube: kubeOf(client), namespaces, options: BUILD_DEFAULTS }).of({
-    uid: 'uid-1',
-    artifacts: ARTIFACTS,
-  });
+  return new Sharers(BUILD_DEFAULTS, namespaces).of(asking('uid-1'));
 }
+
+const asking = (uid: string) => ({
+  ...{ uid, artifacts: ARTIFACTS, signal: new AbortController().signal },
+  kube: authorsKube({ client, controller: 'git-build' }),
+});
 
 const aBuild = (name: string, status: object = {}, metadata: object = {}) => ({
   metadata: { namespace: 'team', name, uid: `uid-of-${name}`, generation: 1, ...metadata },
@@ -86,8 +88,8 @@ describe('who else has a file', () => {
         answers.push(() => answerJson(200, { metadata: {}, items })(request, response));
       else answerJson(200, { metadata: {}, items: [] })(request, response);
     });
-    const shared = new Sharers({ kube: kubeOf(client), namespaces: [], options: BUILD_DEFAULTS });
-    const askedFor = (uid: string) => shared.of({ uid, artifacts: ARTIFACTS });
+    const shared = new Sharers(BUILD_DEFAULTS, []);
+    const askedFor = (uid: string) => shared.of(asking(uid));
     const answer = async (count: number) => {
       await eventually(() => answers.length === count);
       answers.at(-1)?.();
@@ -103,8 +105,8 @@ describe('who else has a file', () => {
   });
 
   it('is read again after a reading that failed', async () => {
-    const shared = new Sharers({ kube: kubeOf(client), namespaces: [], options: BUILD_DEFAULTS });
-    const own = { uid: 'uid-1', artifacts: ARTIFACTS };
+    const shared = new Sharers(BUILD_DEFAULTS, []);
+    const own = asking('uid-1');
     server.handle(answerJson(500, { message: 'etcd is away' }));
     await expect(shared.of(own)).rejects.toThrow('etcd is away');
     server.handle(answerJson(200, { metadata: {}, items: [] }));
