@@ -90,10 +90,7 @@ const PARTS = {
     tests: ['test/controllers/label-selector.test.ts'],
   },
   conditions: {
-    mutated: [
-      'src/controllers/condition.ts',
-      'src/controllers/fields.ts',
-    ],
+    mutated: ['src/controllers/condition.ts', 'src/controllers/fields.ts'],
     tests: [
       'test/controllers/pod-set.test.ts',
       'test/controllers/conditions.test.ts',
