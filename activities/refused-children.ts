@@ -1,9 +1,12 @@
+import type { Cause } from '../src/contract/cause.ts';
 import type { Refusal } from '../src/contract/decision.ts';
 import { causeOfOverride } from '../src/contract/refusal.ts';
 import { stepName } from '../src/controllers/defined/children/decide.ts';
 import { childSummaries } from '../src/controllers/defined/children/declared.ts';
 import { stepsOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
 import type { DefinedObservation } from '../src/controllers/defined/observation.ts';
+import type { DefinedView } from '../src/controllers/defined/view.ts';
+import { isStalled } from '../src/controllers/defined/watched.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
@@ -18,7 +21,7 @@ export function withOverride(
 ): DefinedObservation {
   if (observation === 'gone') return observation;
   const overridden = causeOfOverride(message);
-  if (Object.hasOwn(stepsOf(definition), step))
+  if (Object.hasOwn(stepsOf(definition), step) && !isToldIn(observation.view, overridden))
     return { ...observation, live: { ...observation.live, refused: { step, cause: overridden } } };
   if (observation.live?.declared === undefined) return observation;
   const { declared, ...live } = observation.live;
@@ -50,7 +53,8 @@ export function withRefused(
       : [],
   );
   const refused = all.filter(({ step }) => Object.hasOwn(ofChildren, step));
-  const last = all.findLast(({ step }) => Object.hasOwn(stepsOf(definition), step));
+  const ofAuthor = all.filter(({ step }) => Object.hasOwn(stepsOf(definition), step));
+  const last = ofAuthor.findLast(({ cause }) => !isToldIn(observation.view, cause));
   if (declared === undefined || 'outcome' in declared)
     return last === undefined
       ? observation
@@ -59,4 +63,10 @@ export function withRefused(
     ...observation,
     live: { ...live, declared: { ...declared, refused }, ...(last && { refused: last }) },
   };
+}
+
+/** In whatever words: each attempt may be refused in others, and would be preceded by a write. */
+function isToldIn(view: DefinedView, { reason }: Cause): boolean {
+  const isSaid = view.conditions.some((each) => each.type === 'Stalled' && each.reason === reason);
+  return isSaid && isStalled(view);
 }

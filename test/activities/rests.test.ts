@@ -158,6 +158,24 @@ describe('a step that is refused', () => {
       await expect(world.step('updateStatus', { refusal, attempt })).rejects.toThrow('exceeded quota');
   });
 
+  it('in other words each time costs no write before each attempt, and one after it', async () => {
+    let words = 'exceeded quota: 1';
+    const world = new AuthorWorld(task, {
+      types: [PODS],
+      spec: {},
+      refuse: ({ method }) =>
+        method === 'POST' ? { ...REFUSED, body: REFUSED.body.replace('exceeded quota', words) } : undefined,
+    });
+    const { refusal } = await world.step('start');
+    await world.step('updateStatus', { refusal });
+    words = 'exceeded quota: 2';
+    await expect(world.step('start', { refusal })).rejects.toThrow('quota: 2');
+    world.requests.length = 0;
+    await expect(world.step('start', { refusal })).rejects.toThrow('quota: 2');
+    expect(world.requests).toEqual(['POST shop/pods']);
+    expect(world.condition('Stalled')).toMatchObject({ message: expect.stringContaining('quota: 2') });
+  });
+
   it('that cannot be done, nor its status be written, has its backoff: it is not tried anew each time', async () => {
     let isAway = false;
     const body = JSON.stringify({
