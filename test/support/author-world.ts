@@ -65,7 +65,7 @@ export class AuthorWorld {
   constructor(definition: AnyDefinition, options: AuthorWorldOptions) {
     let uids = 0;
     this.#definition = definition;
-    this.#type = definition.for as WatchedType;
+    this.#type = definition.for;
     this.#options = options;
     const freshUid = () => `uid-${(uids += 1)}`;
     this.cluster = new SimulatedCluster({}, { clockMs: 0, freshUid, onChange: () => undefined });
