@@ -1,26 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { authorsKube } from '../../../activities/authors-kube.ts';
 import { Sharers } from '../../../src/controllers/git-build/sharing.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../../src/kubernetes/client.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 import { eventually } from '../../../testing/eventually.ts';
-import { answerJson, FakeApiServer } from '../../support/fake-api-server.ts';
+import { aFakeApi } from '../../support/fake-api.ts';
+import { answerJson } from '../../support/fake-api-server.ts';
 
 const ARTIFACTS = [{ node: 'node-1', binary: 'helloworld' }];
 const ALL = '/apis/test.inspur.com/v1alpha1/xxxes';
 
-let server: FakeApiServer;
-let client: KubernetesClient;
-
-beforeEach(async () => {
-  server = await FakeApiServer.start();
-  client = createKubernetesClient(server.kubeConfig());
-});
-
-afterEach(async () => {
-  await client.close();
-  await server.stop();
-});
+const api = aFakeApi();
 
 interface Shown {
   readonly builds: readonly object[];
@@ -28,7 +17,7 @@ interface Shown {
 }
 
 function sharers({ builds, pods = [] }: Shown, namespaces: readonly string[] = []) {
-  server.handle((request, response) => {
+  api.server.handle((request, response) => {
     const items = request.url.pathname.endsWith('/pods') ? pods : builds;
     answerJson(200, { metadata: {}, items })(request, response);
   });
@@ -37,7 +26,7 @@ function sharers({ builds, pods = [] }: Shown, namespaces: readonly string[] = [
 
 const asking = (uid: string) => ({
   ...{ uid, artifacts: ARTIFACTS, signal: new AbortController().signal },
-  kube: authorsKube({ client, controller: 'git-build' }),
+  kube: authorsKube({ client: api.client, controller: 'git-build' }),
 });
 
 const aBuild = (name: string, status: object = {}, metadata: object = {}) => ({
@@ -46,7 +35,7 @@ const aBuild = (name: string, status: object = {}, metadata: object = {}) => ({
   status,
 });
 const LISTED = { phase: 'Succeeded', observedGeneration: 1, artifacts: ARTIFACTS };
-const asked = () => server.requests.map(({ url }) => url.pathname);
+const asked = () => api.server.requests.map(({ url }) => url.pathname);
 
 describe('who else has a file', () => {
   it('is every other build that lists it, and stays', async () => {
@@ -67,7 +56,9 @@ describe('who else has a file', () => {
     const pod = { metadata, spec: { nodeName: 'node-1' }, status: { phase: 'Running' } };
     expect(await sharers({ builds: [aBuild('other')], pods: [pod] })).toMatchObject([{ name: 'other' }]);
     expect(asked()).toEqual([ALL, '/api/v1/namespaces/team/pods']);
-    expect(server.requests[1]?.url.searchParams.get('labelSelector')).toBe('durable-operator.dev/job=build');
+    expect(api.server.requests[1]?.url.searchParams.get('labelSelector')).toBe(
+      'durable-operator.dev/job=build',
+    );
   });
 
   it('takes one list where nobody has it, and one for each namespace that the operator watches', async () => {
@@ -82,7 +73,7 @@ describe('who else has a file', () => {
   it('is read once for all who ask during a reading, after they have asked', async () => {
     let builds: readonly object[] = [];
     const answers: (() => void)[] = [];
-    server.handle((request, response) => {
+    api.server.handle((request, response) => {
       const items = builds;
       if (request.url.pathname === ALL)
         answers.push(() => answerJson(200, { metadata: {}, items })(request, response));
@@ -107,9 +98,9 @@ describe('who else has a file', () => {
   it('is read again after a reading that failed', async () => {
     const shared = new Sharers(BUILD_DEFAULTS, []);
     const own = asking('uid-1');
-    server.handle(answerJson(500, { message: 'etcd is away' }));
+    api.server.handle(answerJson(500, { message: 'etcd is away' }));
     await expect(shared.of(own)).rejects.toThrow('etcd is away');
-    server.handle(answerJson(200, { metadata: {}, items: [] }));
+    api.server.handle(answerJson(200, { metadata: {}, items: [] }));
     expect(await shared.of(own)).toEqual([]);
   });
 });
