@@ -40,7 +40,7 @@ import { changeOf } from './overridden.ts';
 import { PartlyDone, unknownTo, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
 import { Observing, withTheSameChildren } from './observing.ts';
 import { causeOfFailure, isGoneBy, isNewsOf, isSaidByAuthor, isTelling } from './telling.ts';
-import { withOverride, withRefused } from './refused-children.ts';
+import { withOverride, withRefused } from './refusals.ts';
 
 /** How the resources of an author's controller are read, and how its steps are done. */
 export function definedReconciler(
