@@ -3,39 +3,40 @@ const product = '^(src|workflows|activities|testing)/';
 /** All of this project's code. */
 const ours = '^(src|workflows|activities|testing|local|create|deploy|docs|examples|bench|test)/';
 
-/** Modules of one file right in src/, which belong to no layer. */
-const SMALL = [
-  'src/aborted.ts',
-  'src/bounded.ts',
-  'src/fair-set.ts',
-  'src/persistently.ts',
-  'src/proxies.ts',
-  'src/version.ts',
-];
+/** Of no folder's own: what a user has to correct, and the way through proxies. */
+const SETTINGS = ['src/config/configuration-error.ts', 'src/config/proxies.ts'];
 
-/**
- * What each folder may import of our code, besides itself and, unless it is pure, the small modules: the table in
- * docs/architecture.md, "Where things are". The other files right in src/ put the parts together.
- */
+/** What each folder may import of our code, besides itself: the table in docs/architecture.md, "Where things are". */
 const MAY_IMPORT = {
-  'src/contract/': [],
-  'src/api/': ['src/contract/'],
-  'src/controllers/': ['src/contract/', 'src/api/'],
-  'workflows/': ['src/contract/'],
-  'src/kubernetes/': ['src/contract/'],
-  'activities/': ['src/contract/', 'src/api/', 'src/controllers/', 'src/kubernetes/'],
-  'src/watcher/': ['src/contract/', 'src/controllers/', 'src/kubernetes/'],
-  'src/observability/': ['src/contract/', 'src/kubernetes/', 'src/config/config.ts'],
-  'src/temporal/': [
-    ...['src/contract/', 'src/watcher/'],
-    ...['src/config/config.ts', 'src/observability/http-server.ts'],
+  'src/api/': [],
+  'src/runs/': ['src/api/'],
+  'src/engine/': ['src/api/', 'src/runs/'],
+  'workflows/': ['src/api/', 'src/runs/'],
+  'src/kubernetes/': ['src/api/', 'src/runs/', ...SETTINGS],
+  'activities/': ['src/api/', 'src/runs/', 'src/engine/', 'src/kubernetes/'],
+  'src/watcher/': ['src/api/', 'src/runs/', 'src/engine/', 'src/kubernetes/', ...SETTINGS],
+  'src/observability/': [
+    ...['src/api/', 'src/runs/', 'src/engine/', 'src/kubernetes/'],
+    ...['src/config/config.ts', ...SETTINGS],
   ],
-  'src/config/': ['src/contract/', 'src/api/', 'src/controllers/', 'src/ask/commands.ts'],
-  // It also loads each command, by the files right in src/.
+  'src/temporal/': [
+    ...['src/api/', 'src/runs/', 'src/watcher/runs.ts'],
+    ...['src/config/config.ts', 'src/observability/http-server.ts', ...SETTINGS],
+  ],
+  'src/config/': ['src/api/', 'src/runs/', 'src/controllers/git-build/kind.ts', 'src/ask/commands.ts'],
+  // It also loads each command.
   'src/program/': ['src/', 'activities/'],
   'src/ask/': [
-    ...['src/contract/', 'src/api/', 'src/controllers/', 'src/kubernetes/', 'src/temporal/', 'src/config/'],
-    ...['src/program/program.ts', 'src/program/reconcilers.ts', 'src/durable-operator.ts', 'activities/'],
+    ...[
+      'src/api/',
+      'src/runs/',
+      'src/engine/',
+      'src/kubernetes/',
+      'src/temporal/',
+      'src/config/',
+      'src/program/',
+    ],
+    ...['src/controllers/program.ts', 'activities/'],
   ],
   // It loads the local stack when it is called.
   'testing/': ['src/', 'activities/', 'local/'],
@@ -47,7 +48,6 @@ const MAY_IMPORT = {
   'create/': ['src/index.ts', 'testing/index.ts'],
   'bench/': ['src/', 'local/', 'testing/', 'test/support/'],
 };
-const PURE = ['src/contract/', 'src/api/', 'src/controllers/', 'workflows/'];
 
 function startsWithAny(paths) {
   return `^(${paths.map((path) => path.replaceAll('.', '[.]')).join('|')})`;
@@ -59,7 +59,7 @@ const folders = Object.entries(MAY_IMPORT).map(([folder, others]) => ({
   from: { path: startsWithAny([folder]) },
   to: {
     path: ours,
-    pathNot: startsWithAny([folder, ...others, ...(PURE.includes(folder) ? [] : SMALL)]),
+    pathNot: startsWithAny([folder, ...others]),
   },
 }));
 
@@ -68,14 +68,8 @@ export default {
   forbidden: [
     ...folders,
     {
-      name: 'src/aborted.ts, bounded.ts, fair-set.ts, persistently.ts, proxies.ts and version.ts import, of our code, only src/contract/',
-      severity: 'error',
-      from: { path: startsWithAny(SMALL) },
-      to: { path: ours, pathNot: '^src/contract/' },
-    },
-    {
-      // Workflows are bundled from their files: src/temporal/bundle.ts. `local` is loaded at run time: src/local-stack.ts.
-      name: 'the files right in src/ import nothing of workflows/, testing/, local/, deploy/, docs/, bench/ or test/',
+      // Workflows are bundled from their files: src/temporal/bundle.ts. `local` is loaded at run time: src/program/local-stack.ts.
+      name: 'src/index.ts and src/main.ts import nothing of workflows/, testing/, local/, deploy/, docs/, bench/ or test/',
       severity: 'error',
       from: { path: '^src/[^/]+[.]ts$' },
       to: { path: '^(workflows|testing|local|deploy|docs|bench|test)/' },
@@ -94,10 +88,10 @@ export default {
       to: { path: '^src/main[.]ts$' },
     },
     {
-      name: 'the program is handed down: of what is built, only the main modules import src/durable-operator.ts',
+      name: 'the program is handed down: of what is built, only the main modules import src/controllers/program.ts',
       severity: 'error',
       from: { path: product, pathNot: '^src/(main|ask/main|ask/complete)[.]ts$' },
-      to: { path: '^src/durable-operator[.]ts$' },
+      to: { path: '^src/controllers/program[.]ts$' },
     },
     {
       name: 'nothing imports a test',
@@ -112,9 +106,9 @@ export default {
       to: { circular: true },
     },
     {
-      name: 'src/contract/, src/api/ and src/controllers/ are pure: of Node only its hashes, of packages zod, and the types of manifests',
+      name: 'src/api/, src/runs/, src/engine/ and src/controllers/ are pure: of Node only its hashes, of packages zod, and the types of manifests',
       severity: 'error',
-      from: { path: '^src/(contract|api|controllers)/', pathNot: '^src/api/manifest[.]ts$' },
+      from: { path: '^src/(api|runs|engine|controllers)/', pathNot: '^src/api/manifest[.]ts$' },
       to: { dependencyTypes: ['npm', 'npm-dev', 'core'], pathNot: '^((node:)?crypto$|node_modules/zod/)' },
     },
     {

@@ -21,18 +21,18 @@ const PARTS = {
     mutated: ['src/kubernetes/errors.ts'],
     tests: ['test/kubernetes/errors.test.ts'],
   },
-  contract: {
-    mutated: ['src/contract/decision.ts', 'src/contract/failures.ts', 'src/contract/resource.ts'],
+  runs: {
+    mutated: ['src/runs/decision.ts', 'src/runs/failures.ts', 'src/api/resource-ref.ts'],
     tests: [
-      'test/contract/decision.test.ts',
-      'test/contract/deeds.test.ts',
-      'test/contract/resource.test.ts',
+      'test/runs/decision.test.ts',
+      'test/runs/actions.test.ts',
+      'test/api/resource-ref.test.ts',
       'test/activities/edge.test.ts',
     ],
   },
   steps: {
     mutated: [
-      'activities/batches.ts',
+      'activities/objects/batches.ts',
       'activities/edge.ts',
       'activities/overridden.ts',
       'activities/run-memory.ts',
@@ -78,7 +78,7 @@ const PARTS = {
     ],
     tests: [
       'test/controllers/index.test.ts',
-      'test/controllers/kinds.test.ts',
+      'test/api/kinds.test.ts',
       'test/controllers/namespace-role-binding.test.ts',
       'test/controllers/pod-label.test.ts',
       'test/controllers/pod-set.test.ts',
@@ -87,13 +87,13 @@ const PARTS = {
   },
   selector: {
     mutated: ['src/api/label-selector.ts'],
-    tests: ['test/controllers/label-selector.test.ts'],
+    tests: ['test/api/label-selector.test.ts'],
   },
   conditions: {
-    mutated: ['src/controllers/condition.ts', 'src/controllers/fields.ts'],
+    mutated: ['src/engine/condition.ts', 'src/api/fields.ts'],
     tests: [
       'test/controllers/pod-set.test.ts',
-      'test/controllers/conditions.test.ts',
+      'test/engine/condition.test.ts',
       'test/controllers/git-build/views.test.ts',
       'test/controllers/git-build/pod-view.test.ts',
     ],

@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
-import type { StepReport } from '../src/contract/decision.ts';
-import type { StepInput } from '../src/contract/run.ts';
-import { unknownSince, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import type { StepReport } from '../src/runs/decision.ts';
+import type { StepInput } from '../src/runs/run.ts';
+import { unknownSince, type UnknownAttempt } from '../src/api/unknown-attempt.ts';
 import { lastHeartbeat } from './heartbeats.ts';
 
 /** What one attempt of a durable step knows of itself and of those before it. */

@@ -1,9 +1,17 @@
 import { PODS } from '../src/api/kinds.ts';
-import type { ApplyOptions, Kube, ListOptions } from '../src/api/kube.ts';
-import type { ResourceType } from '../src/contract/controller.ts';
-import { waitFor, type Wait } from '../src/contract/decision.ts';
-import type { AppliedObject, ConditionalPatch, NewObject, ObjectAt, Scale } from '../src/contract/kube.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
+import type {
+  ApplyOptions,
+  Kube,
+  ListOptions,
+  AppliedObject,
+  ConditionalPatch,
+  NewObject,
+  ObjectAt,
+  Scale,
+} from '../src/api/kube.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
+import { waitFor, type Wait } from '../src/runs/decision.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';

@@ -1,11 +1,11 @@
 import type { Kube } from '../src/api/kube.ts';
 import type { StepResult } from '../src/api/step.ts';
-import type { ReferencedObject } from '../src/contract/controller.ts';
-import { addedUp, sentenceOf, type Action } from '../src/contract/decision.ts';
-import { SILENT_LOGGER } from '../src/contract/logger.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
-import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
-import { deletedBy } from '../src/controllers/control/approval.ts';
+import type { ReferencedObject } from '../src/api/reference.ts';
+import { addedUp, sentenceOf, type Action } from '../src/runs/decision.ts';
+import { SILENT_LOGGER } from '../src/api/logger.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
+import type { UnknownAttempt } from '../src/api/unknown-attempt.ts';
+import { deletedBy } from '../src/engine/holds/approval.ts';
 import {
   isExternal,
   callMaxMs,
@@ -14,11 +14,11 @@ import {
   UNBOUND,
   type AnyDefinition,
   type AuthorsStep,
-} from '../src/controllers/defined/definition.ts';
+} from '../src/engine/definition.ts';
 import { ApiError, isNamespaceEnding, isOf } from '../src/kubernetes/errors.ts';
 import type { WriteHooks, AcceptedWrite } from './authors-kube.ts';
-import { AT_ONCE, inBatches, SLOWLY } from './batches.ts';
-import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
+import { AT_ONCE, inBatches, SLOWLY } from './objects/batches.ts';
+import { refuseBesideHanging, untilGivenUp } from './hanging-code.ts';
 import { PartlyDone, type Performed, type AttemptContext } from './reconciler.ts';
 
 const LOCAL_EACH_MS = 500;

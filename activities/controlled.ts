@@ -1,13 +1,13 @@
-import type { ResourceType } from '../src/contract/controller.ts';
-import type { Observe, Step } from '../src/contract/decision.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
+import type { Observe, Step } from '../src/runs/decision.ts';
 import {
   controlled,
   isOfControls,
   type ControlObserve,
   type ControlOptions,
-} from '../src/controllers/control/controlled.ts';
-import { isControlStep, type ControlStep } from '../src/controllers/control/report.ts';
-import { fieldsOf, type Fields } from '../src/controllers/fields.ts';
+} from '../src/engine/holds/controlled.ts';
+import { isControlStep, type ControlStep } from '../src/engine/holds/report.ts';
+import { fieldsOf, type Fields } from '../src/api/fields.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { REQUEST_TIMEOUT_MS } from './authors-kube.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';

@@ -1,5 +1,5 @@
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
-import { fieldsOf } from '../src/controllers/fields.ts';
+import { fieldsOf } from '../src/api/fields.ts';
 
 /** A write was about to be sent that the API server would carry out. It is a bug, and nothing was sent. */
 export class WouldWrite extends Error {

@@ -1,6 +1,6 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Account } from './account.ts';
-import type { Advice, Cause } from '../src/contract/cause.ts';
+import type { Advice, Cause } from '../src/api/cause.ts';
 import {
   type Action,
   isConverged,
@@ -8,18 +8,18 @@ import {
   reasonOf,
   sentenceOf,
   type StepReport,
-} from '../src/contract/decision.ts';
-import { FAILURE, type CauseInFailure, type FailureType } from '../src/contract/failures.ts';
-import type { Logger } from '../src/contract/logger.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
-import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
-import { shortened } from '../src/contract/text.ts';
-import { unreachable } from '../src/contract/unreachable.ts';
-import { ControllerError } from '../src/controllers/defined/failing.ts';
+} from '../src/runs/decision.ts';
+import { FAILURE, type CauseInFailure, type FailureType } from '../src/runs/failures.ts';
+import type { Logger } from '../src/api/logger.ts';
+import type { ResourceRef } from '../src/api/resource-ref.ts';
+import type { UnknownAttempt } from '../src/api/unknown-attempt.ts';
+import { shortened } from '../src/api/text.ts';
+import { unreachable } from '../src/api/unreachable.ts';
+import { ControllerError } from '../src/engine/failing.ts';
 import { causeOfError, type WriteTarget } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { ATTEMPTS_UNTOLD, PartlyDone } from './reconciler.ts';
-import { recordCause, recordFailure, type Recorder, type Regarding } from './events.ts';
+import { recordCause, recordFailure, type Recorder, type Regarding } from './events/events.ts';
 
 /** What each line of the log says of the run that it is about. */
 export function runFields(ref: ResourceRef): object {

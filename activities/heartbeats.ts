@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
-import { addedUp, type Action } from '../src/contract/decision.ts';
-import { HEARTBEAT_EVERY_MS, type Heartbeat } from '../src/contract/run.ts';
+import { addedUp, type Action } from '../src/runs/decision.ts';
+import { HEARTBEAT_EVERY_MS, type Heartbeat } from '../src/runs/run.ts';
 
 /** What an attempt says of itself as it goes on. */
 export interface Progress {

@@ -4,7 +4,7 @@
  * secrets are in what it returns.
  */
 
-import type { StepInput } from '../src/contract/run.ts';
+import type { StepInput } from '../src/runs/run.ts';
 import {
   type DecisionEvent,
   isRest,
@@ -12,20 +12,20 @@ import {
   type Step,
   type StepReport,
   waitFor,
-} from '../src/contract/decision.ts';
+} from '../src/runs/decision.ts';
 import { activityInfo, Context } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { isNamespaceType, namespaceOf, type ResourceType } from '../src/contract/controller.ts';
-import type { Logger } from '../src/contract/logger.ts';
-import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
-import { shortened } from '../src/contract/text.ts';
+import { isNamespaceType, namespaceOf, type ResourceType } from '../src/api/resource-type.ts';
+import type { Logger } from '../src/api/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../src/api/resource-ref.ts';
+import { shortened } from '../src/api/text.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { Account } from './account.ts';
 import { atTheEdge } from './edge.ts';
-import { isHanging } from './hanging.ts';
+import { isHanging } from './hanging-code.ts';
 import { lastHeartbeat, withHeartbeats, type Progress } from './heartbeats.ts';
-import { regardingNamespace, type Recorder, type Regarding } from './events.ts';
+import { regardingNamespace, type Recorder, type Regarding } from './events/events.ts';
 import {
   type Execution,
   type KnownObservation,

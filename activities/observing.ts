@@ -1,47 +1,38 @@
 import type { Kube } from '../src/api/kube.ts';
 import type { WatchedType } from '../src/api/watched.ts';
-import type { ReferencedObject } from '../src/contract/controller.ts';
-import { isConverged, type Observe } from '../src/contract/decision.ts';
-import { SILENT_LOGGER } from '../src/contract/logger.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
-import { OutsideNotAsked } from '../src/controllers/defined/bound.ts';
-import type { ChildrenSeen } from '../src/controllers/defined/children/decide.ts';
-import { nextOfChildren } from '../src/controllers/defined/children/done.ts';
-import { readsPods, type PodsFound } from '../src/controllers/defined/children/hanging.ts';
-import type { ChildView } from '../src/controllers/defined/children/view.ts';
-import {
-  declaredBy,
-  declaredTypes,
-  ownerOf,
-  withoutMissing,
-} from '../src/controllers/defined/children/declared.ts';
-import {
-  type DefinedObservation,
-  type LiveReads,
-  type SeenResource,
-} from '../src/controllers/defined/observation.ts';
+import type { ReferencedObject } from '../src/api/reference.ts';
+import { isConverged, type Observe } from '../src/runs/decision.ts';
+import { SILENT_LOGGER } from '../src/api/logger.ts';
+import type { ResourceRef } from '../src/api/resource-ref.ts';
+import { OutsideNotAsked } from '../src/engine/bound.ts';
+import type { ChildrenSeen } from '../src/engine/children/decide.ts';
+import { nextOfChildren } from '../src/engine/children/done.ts';
+import { readsPods, type PodsFound } from '../src/engine/children/hanging.ts';
+import type { ChildView } from '../src/engine/children/view.ts';
+import { declaredBy, declaredTypes, ownerOf, withoutMissing } from '../src/engine/children/declared.ts';
+import { type DefinedObservation, type LiveReads, type SeenResource } from '../src/engine/observation.ts';
 import {
   isDeclaring,
   isHeld,
   callMaxMs,
   UNBOUND,
   type AnyDefinition,
-} from '../src/controllers/defined/definition.ts';
-import { isLookup, nodeIn } from '../src/controllers/defined/lookups.ts';
-import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/controllers/defined/owned.ts';
-import type { LiveResource } from '../src/controllers/defined/definition.ts';
-import { definedView, type DefinedView } from '../src/controllers/defined/view.ts';
-import { NODES } from '../src/controllers/kinds.ts';
+  type LiveResource,
+} from '../src/engine/definition.ts';
+import { isLookup, nodeIn } from '../src/engine/lookups.ts';
+import { belongingTo, ownedTypes, viewsOf, type OwnedView } from '../src/engine/owned.ts';
+import { definedView, type DefinedView } from '../src/engine/view.ts';
+import { NODES } from '../src/api/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { isOf } from '../src/kubernetes/errors.ts';
 import { authorsKube, type Access } from './authors-kube.ts';
 import { soon } from './authors-step.ts';
-import { ChildrenClient, type LiveChildren } from './children.ts';
-import { refuseBesideHanging, untilGivenUp } from './hanging.ts';
+import { ChildrenClient, type LiveChildren } from './objects/children.ts';
+import { refuseBesideHanging, untilGivenUp } from './hanging-code.ts';
 import { unknownTo, type AttemptContext } from './reconciler.ts';
-import { readOwned } from './owned.ts';
-import { readReferences } from './references.ts';
-import { readWatched } from './watched.ts';
+import { readOwned } from './objects/owned.ts';
+import { readReferences } from './objects/references.ts';
+import { readWatched } from './objects/watched.ts';
 import { unlessSaid } from './telling.ts';
 
 /** Reads what an author's controller decides from. */

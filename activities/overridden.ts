@@ -1,7 +1,7 @@
-import { isStep, type NextStep, type Step } from '../src/contract/decision.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
-import { fieldsOf, listOf, textOf, type Fields } from '../src/controllers/fields.ts';
-import { MANAGED_BY } from '../src/controllers/kinds.ts';
+import { isStep, type NextStep, type Step } from '../src/runs/decision.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
+import { fieldsOf, listOf, textOf, type Fields } from '../src/api/fields.ts';
+import { MANAGED_BY } from '../src/api/kinds.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
 /** Whether the next decision is the step again. Its reason and its number of writes tell that it makes progress. */

@@ -1,9 +1,10 @@
-import type { Circumstances } from '../src/contract/control.ts';
-import type { Controller, ResourceType } from '../src/contract/controller.ts';
-import type { DecisionEvent, Action, Observe, Refusal, Step } from '../src/contract/decision.ts';
-import type { Logger } from '../src/contract/logger.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
-import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+import type { Circumstances } from '../src/engine/holds/control.ts';
+import type { Controller } from '../src/engine/controller.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
+import type { DecisionEvent, Action, Observe, Refusal, Step } from '../src/runs/decision.ts';
+import type { Logger } from '../src/api/logger.ts';
+import type { ResourceRef } from '../src/api/resource-ref.ts';
+import type { UnknownAttempt } from '../src/api/unknown-attempt.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 
 /**

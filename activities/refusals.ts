@@ -1,12 +1,12 @@
-import type { Cause } from '../src/contract/cause.ts';
-import type { Refusal } from '../src/contract/decision.ts';
-import { causeOfOverride } from '../src/contract/refusal.ts';
-import { stepName } from '../src/controllers/defined/children/decide.ts';
-import { childSummaries } from '../src/controllers/defined/children/declared.ts';
-import { stepsOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
-import type { DefinedObservation } from '../src/controllers/defined/observation.ts';
-import type { DefinedView } from '../src/controllers/defined/view.ts';
-import { isStalled } from '../src/controllers/defined/watched.ts';
+import type { Cause } from '../src/api/cause.ts';
+import type { Refusal } from '../src/runs/decision.ts';
+import { causeOfOverride } from '../src/api/refusal.ts';
+import { stepName } from '../src/engine/children/decide.ts';
+import { childSummaries } from '../src/engine/children/declared.ts';
+import { stepsOf, type AnyDefinition } from '../src/engine/definition.ts';
+import type { DefinedObservation } from '../src/engine/observation.ts';
+import type { DefinedView } from '../src/engine/view.ts';
+import { isStalled } from '../src/engine/watched.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 

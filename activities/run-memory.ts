@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { addedUp, type Action } from '../src/contract/decision.ts';
+import { addedUp, type Action } from '../src/runs/decision.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** An observation, and where it comes from: what the watcher saw may lag behind what is live. */

@@ -10,9 +10,9 @@ import {
   type Refusal,
   type Step,
   type StepReport,
-} from '../src/contract/decision.ts';
-import { ATTEMPT_MAX_MS } from '../src/contract/run.ts';
-import { mergedUnknown, unknownSince, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
+} from '../src/runs/decision.ts';
+import { ATTEMPT_MAX_MS } from '../src/runs/run.ts';
+import { mergedUnknown, unknownSince, type UnknownAttempt } from '../src/api/unknown-attempt.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import type { KnownObservation } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';

@@ -1,11 +1,11 @@
 import type { WatchedType } from '../src/api/watched.ts';
-import type { Cause } from '../src/contract/cause.ts';
-import type { ResourceRef } from '../src/contract/resource.ts';
-import { ControllerError, isNever, neverCause } from '../src/controllers/defined/failing.ts';
-import { causeWithin } from '../src/controllers/defined/findings.ts';
-import type { LiveReads } from '../src/controllers/defined/observation.ts';
-import type { DefinedView } from '../src/controllers/defined/view.ts';
-import { isSaid } from '../src/controllers/defined/watched.ts';
+import type { Cause } from '../src/api/cause.ts';
+import type { ResourceRef } from '../src/api/resource-ref.ts';
+import { ControllerError, isNever, neverCause } from '../src/engine/failing.ts';
+import { causeWithin } from '../src/engine/findings.ts';
+import type { LiveReads } from '../src/engine/observation.ts';
+import type { DefinedView } from '../src/engine/view.ts';
+import { isSaid } from '../src/engine/watched.ts';
 import { causeOfError } from '../src/kubernetes/causes.ts';
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import { ATTEMPTS_UNTOLD } from './reconciler.ts';

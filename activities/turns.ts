@@ -1,4 +1,4 @@
-import { controllerOfWorkflow } from '../src/contract/resource.ts';
+import { controllerOfWorkflow } from '../src/api/resource-ref.ts';
 
 /*
  * Whose attempts get the activity slots of this process, where more are wanted than there are. Who gets none ends at once and comes

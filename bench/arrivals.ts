@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import type { KubernetesClient, WatchEvent } from '../src/kubernetes/client.ts';
 
 export interface ArrivalsRequest {

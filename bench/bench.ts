@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { VERSION } from '../src/version.ts';
+import { VERSION } from '../src/config/version.ts';
 import { eventually } from '../testing/eventually.ts';
 import { actionsIn } from './actions.ts';
 import { countCalls, readFrom, sizeOf, totalOf, type CallCounts } from './audit.ts';

@@ -1,7 +1,7 @@
 import { BUILD_KIND, BUILDS, type StoredBuild } from '../src/controllers/git-build/kind.ts';
-import { JOBS } from '../src/controllers/kinds.ts';
+import { JOBS } from '../src/api/kinds.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import { Arrivals, type ArrivalsRequest } from './arrivals.ts';
 import { measure, runsClosed, type Bench, type Result } from './bench.ts';
 import { namesOf } from './names.ts';

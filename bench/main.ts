@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
 import { Command, Option } from 'commander';
-import { VERSION } from '../src/version.ts';
+import { VERSION } from '../src/config/version.ts';
 import { NAMESPACES, uniqueName } from '../test/support/cluster.ts';
 import { build } from '../test/support/built.ts';
 import { measureIdle, runsClosed, type Bench, type Result } from './bench.ts';

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND, type PodSet } from '../test/support/pod-sets.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';

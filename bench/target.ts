@@ -1,6 +1,6 @@
 import { ADMIN } from '../local/cluster-files.ts';
-import { durableOperator } from '../src/durable-operator.ts';
-import { definitionsOf } from '../src/program/generate/definition.ts';
+import { durableOperator } from '../src/controllers/program.ts';
+import { definitionsOf } from '../src/program/generate/field-schema.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf, pidsIn } from '../local/stack-folder.ts';
 import { TestCluster } from '../test/support/cluster.ts';

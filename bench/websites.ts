@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { bounded } from '../src/bounded.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
+import { bounded } from '../src/temporal/bounded.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import { DEPLOYMENTS, SERVICES } from '../src/api/built-in.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';
 import { TestCluster } from '../test/support/cluster.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ResourceType } from '../src/contract/controller.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../src/kubernetes/config.ts';
 
@@ -11,7 +11,7 @@ import { loadKubeConfig } from '../src/kubernetes/config.ts';
 
 export const BUILT_IN_FILE = join(import.meta.dirname, '../src/api/built-in.ts');
 
-const HEAD = `import type { ResourceType } from '../contract/controller.ts';
+const HEAD = `import type { ResourceType } from './resource-type.ts';
 
 /*
  * The types of Kubernetes' own, at their stable versions. Written by deploy/built-in-types.ts. Any other type is written in the same way:

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { BUILDS } from '../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
-import { NAMESPACES } from '../src/controllers/kinds.ts';
-import { durableOperator } from '../src/durable-operator.ts';
+import { NAMESPACES } from '../src/api/kinds.ts';
+import { durableOperator } from '../src/controllers/program.ts';
 import { healthChecks } from './argocd/health.ts';
 import { alertRules } from '../src/program/generate/alerts.ts';
 import { approvalPolicy } from '../src/program/generate/approval-policy.ts';
 import { kept } from '../src/program/generate/chart.ts';
-import { definitionFiles, definitionsOf } from '../src/program/generate/definition.ts';
+import { definitionFiles, definitionsOf } from '../src/program/generate/field-schema.ts';
 import { manifest, staleFiles, writeFiles, type Files } from '../src/program/generate/files.ts';
 import { dashboard } from './monitoring/dashboard.ts';
 import {

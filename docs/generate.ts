@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { apiPage } from './api.ts';
-import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/controllers/condition.ts';
+import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/engine/condition.ts';
 import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
-import { durableOperator } from '../src/durable-operator.ts';
+import { durableOperator } from '../src/controllers/program.ts';
 import { code, optionsByTitle } from '../src/program/generate/option-tables.ts';
 
 /*

@@ -6,13 +6,13 @@
 
 import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
-import { aborted } from '../src/aborted.ts';
+import { aborted } from '../src/temporal/aborted.ts';
 import { answersYes } from '../src/ask/change/confirm.ts';
 import { manifestsIn } from '../src/ask/plan/manifests.ts';
 import type { Config } from '../src/config/config.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
-import type { DevRequest } from '../src/local-stack.ts';
-import { definitionsOf } from '../src/program/generate/definition.ts';
+import type { DevRequest } from '../src/program/local-stack.ts';
+import { definitionsOf } from '../src/program/generate/field-schema.ts';
 import { chosenControllers } from '../src/program/program.ts';
 import { dataConverterFor } from '../src/temporal/data-converter.ts';
 import { applyCustomResources } from './custom-resources.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
-import { Definition } from '../src/program/generate/definition.ts';
+import { Definition } from '../src/program/generate/field-schema.ts';
 import { applyManifest, apiResources, type ManifestDocument } from './manifests.ts';
 import { sayOverwritten } from './samples.ts';
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { z } from 'zod';
 import { manifestsIn } from '../src/ask/plan/manifests.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../src/kubernetes/paths.ts';

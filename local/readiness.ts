@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { unreachable } from '../src/contract/unreachable.ts';
+import { unreachable } from '../src/api/unreachable.ts';
 import { createKubernetesClient, type KubernetesClient } from '../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../src/kubernetes/config.ts';
 import { GRPC, grpcStatusOf } from '../src/temporal/grpc-status.ts';

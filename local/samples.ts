@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import type { Controller } from '../src/contract/controller.ts';
-import { isConverged } from '../src/contract/decision.ts';
-import type { KubernetesList, KubernetesObject } from '../src/contract/object.ts';
-import { workflowIdFor, type ResourceRef } from '../src/contract/resource.ts';
-import { keyOf } from '../src/controllers/kinds.ts';
+import type { Controller } from '../src/engine/controller.ts';
+import { isConverged } from '../src/runs/decision.ts';
+import type { KubernetesList, KubernetesObject } from '../src/api/object.ts';
+import { workflowIdFor, type ResourceRef } from '../src/api/resource-ref.ts';
+import { keyOf } from '../src/api/kinds.ts';
 import type { KubernetesClient } from '../src/kubernetes/client.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { unlessNotFound } from '../src/temporal/grpc-status.ts';

@@ -1,7 +1,7 @@
 import { definedBeside } from './program/defined.ts';
 import { operatorProgram, type Operator } from './program/operator.ts';
 import { misnamed, refuse } from './api/limits.ts';
-import type { AnyDefinition } from './controllers/defined/definition.ts';
+import type { AnyDefinition } from './engine/definition.ts';
 
 /*
  * What the package exports. See docs/build-your-own.md.
@@ -9,9 +9,9 @@ import type { AnyDefinition } from './controllers/defined/definition.ts';
 
 export { duration as durationMs } from './config/values.ts';
 export * from './api/index.ts';
-export type { AnyDefinition } from './controllers/defined/definition.ts';
+export type { AnyDefinition } from './engine/definition.ts';
 export type { Operator } from './program/operator.ts';
-export type { ReconcileRequest } from './pushed.ts';
+export type { ReconcileRequest } from './watcher/pushed.ts';
 
 /** An operator of your own. */
 export interface OperatorDefinition {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { durableOperator } from './durable-operator.ts';
+import { durableOperator } from './controllers/program.ts';
 import { operatorProgram } from './program/operator.ts';
 
 await operatorProgram(durableOperator).main();

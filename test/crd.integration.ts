@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { PolicyRule } from '../src/contract/controller.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
+import type { PolicyRule } from '../src/api/policy-rule.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
 import {
   BUILD_KIND,
   BUILDS,

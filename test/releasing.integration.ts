@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { fieldsOf, listOf } from '../src/controllers/fields.ts';
+import { fieldsOf, listOf } from '../src/api/fields.ts';
 import { testStack } from './support/stack.ts';
 
 jest.setTimeout(600_000);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { defineKind, type AnyKind } from '../src/api/kind.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
-import { resourceOf } from '../src/controllers/defined/view.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
+import { resourceOf } from '../src/engine/view.ts';
 import { ApiError, type StatusDetails } from '../src/kubernetes/errors.ts';
 import { resourcePath } from '../src/kubernetes/paths.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';

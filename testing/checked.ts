@@ -1,10 +1,10 @@
 import type { ZodObject } from 'zod';
 import type { WrappedChild } from '../src/api/child.ts';
 import type { Decision } from '../src/api/next.ts';
-import { millisecondsIn } from '../src/contract/duration.ts';
-import { bound } from '../src/controllers/defined/bound.ts';
-import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
-import { canonicalText } from '../src/controllers/fields.ts';
+import { millisecondsIn } from '../src/api/duration.ts';
+import { bound } from '../src/engine/bound.ts';
+import type { AnyDefinition } from '../src/engine/definition.ts';
+import { canonicalText } from '../src/api/fields.ts';
 import { Violation } from './explorer/explorer.ts';
 
 /** What waits longer than a day is hardly waited for. */

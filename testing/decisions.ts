@@ -1,14 +1,15 @@
 import type { Current, CurrentObject } from '../src/api/child.ts';
 import type { Decision } from '../src/api/next.ts';
 import type { DecisionContext } from '../src/api/step.ts';
-import type { Advice } from '../src/contract/cause.ts';
-import { namedStep } from '../src/contract/decision.ts';
-import type { ReferencedObject, ResourceType } from '../src/contract/controller.ts';
-import { unknownUntil, type UnknownAttempt } from '../src/contract/unknown-attempt.ts';
-import type { KubernetesObject, ObjectMeta } from '../src/contract/object.ts';
-import { nextOf, type AnyDefinition } from '../src/controllers/defined/definition.ts';
-import { askDecide, keyOfNode, lookedUp, type LookupValues } from '../src/controllers/defined/lookups.ts';
-import { liveResourceOf } from '../src/controllers/defined/view.ts';
+import type { Advice } from '../src/api/cause.ts';
+import { namedStep } from '../src/runs/decision.ts';
+import type { ReferencedObject } from '../src/api/reference.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
+import { unknownUntil, type UnknownAttempt } from '../src/api/unknown-attempt.ts';
+import type { KubernetesObject, ObjectMeta } from '../src/api/object.ts';
+import { nextOf, type AnyDefinition } from '../src/engine/definition.ts';
+import { askDecide, keyOfNode, lookedUp, type LookupValues } from '../src/engine/lookups.ts';
+import { liveResourceOf } from '../src/engine/view.ts';
 import { checked } from './checked.ts';
 
 /** A resource, as far as a decision depends on it. */

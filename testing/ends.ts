@@ -1,8 +1,7 @@
-import { canonicalText, fieldsOf, listOf } from '../src/controllers/fields.ts';
+import { canonicalText, fieldsOf, listOf } from '../src/api/fields.ts';
 import { START_MS, type SimulatedCluster } from './explorer/cluster.ts';
-import { keptIn } from './outside.ts';
+import { keptIn, type Fake } from './outside.ts';
 import type { AnyObject, Scenario, Situation } from './scenario.ts';
-import type { Fake } from './outside.ts';
 import type { Checked } from './checked.ts';
 
 /** What was found in the ends where nothing failed, by the spec of the resource. */

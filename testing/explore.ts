@@ -1,4 +1,4 @@
-import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
+import type { AnyDefinition } from '../src/engine/definition.ts';
 import { exploreSystem as exploreSystem, Unfinished, type Limits } from './explorer/explorer.ts';
 import { OperatorModel } from './explorer/operator.ts';
 import { Outcomes, type ExploredSubject } from './ends.ts';

@@ -1,11 +1,11 @@
-import { definedReconciler } from '../activities/defined.ts';
+import { definedReconciler } from '../activities/defined-reconciler.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
-import { sentenceOf, type Step, type Wait } from '../src/contract/decision.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
-import { waitingFor } from '../src/contract/sentences.ts';
-import { fieldsOf, listOf, type Fields } from '../src/controllers/fields.ts';
-import { definedController } from '../src/controllers/defined/controller.ts';
-import { stepFor, type AnyDefinition } from '../src/controllers/defined/definition.ts';
+import { sentenceOf, type Step, type Wait } from '../src/runs/decision.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
+import { waitingFor } from '../src/runs/sentences.ts';
+import { fieldsOf, listOf, type Fields } from '../src/api/fields.ts';
+import { definedController } from '../src/engine/defined-controller.ts';
+import { stepFor, type AnyDefinition } from '../src/engine/definition.ts';
 import type { KubernetesClient, RequestOptions } from '../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure, type FailedAnswer } from '../src/kubernetes/errors.ts';
 import { checked } from './checked.ts';

@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../src/contract/controller.ts';
+import type { PolicyRule } from '../src/api/policy-rule.ts';
 import { placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';
 

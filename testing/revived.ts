@@ -1,10 +1,10 @@
 import type { KnownObservation } from '../activities/run-memory.ts';
-import type { ReferencedObject } from '../src/contract/controller.ts';
-import { declaredBy } from '../src/controllers/defined/children/declared.ts';
-import { isSame, type Wanted, type WantedObject } from '../src/controllers/defined/children/wanted.ts';
-import type { ChildView } from '../src/controllers/defined/children/view.ts';
-import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
-import type { DefinedObservation, SeenResource } from '../src/controllers/defined/observation.ts';
+import type { ReferencedObject } from '../src/api/reference.ts';
+import { declaredBy } from '../src/engine/children/declared.ts';
+import { isSame, type Wanted, type WantedObject } from '../src/engine/children/wanted.ts';
+import type { ChildView } from '../src/engine/children/view.ts';
+import type { AnyDefinition } from '../src/engine/definition.ts';
+import type { DefinedObservation, SeenResource } from '../src/engine/observation.ts';
 
 /**
  * What a step of the controller has left for the next one, as its process has it. A state is text, and has lost the functions of the

@@ -1,5 +1,5 @@
-import type { AnyDefinition } from '../src/controllers/defined/definition.ts';
-import type { ObjectMeta } from '../src/contract/object.ts';
+import type { AnyDefinition } from '../src/engine/definition.ts';
+import type { ObjectMeta } from '../src/api/object.ts';
 import type { CallsOf, StateOf } from './outside.ts';
 
 /** A controller, or how it is made with the clients of outside systems. */

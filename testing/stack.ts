@@ -3,8 +3,8 @@
  * asked for. All of it is on loopback, and ends with the process of the tests.
  */
 
-import type { KubernetesObject } from '../src/contract/object.ts';
-import { fieldsOf, listOf } from '../src/controllers/fields.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
+import { fieldsOf, listOf } from '../src/api/fields.ts';
 import type { TestStack } from './stack/test-stack.ts';
 
 let running: Promise<TestStack> | undefined;

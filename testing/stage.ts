@@ -1,8 +1,9 @@
 import * as builtIn from '../src/api/built-in.ts';
 import { isKind } from '../src/api/controller.ts';
-import type { Controller, ResourceType } from '../src/contract/controller.ts';
-import type { KubernetesObject } from '../src/contract/object.ts';
-import { canonicalText, fieldsOf, textOf } from '../src/controllers/fields.ts';
+import type { Controller } from '../src/engine/controller.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
+import type { KubernetesObject } from '../src/api/object.ts';
+import { canonicalText, fieldsOf, textOf } from '../src/api/fields.ts';
 import { elsewhere, objectKey, type SimulatedCluster, type Created } from './explorer/cluster.ts';
 import { FINALIZERS, placeIn, type Request } from './explorer/api-server.ts';
 import { Violation } from './explorer/explorer.ts';

@@ -1,13 +1,13 @@
 import { uuid4 } from '@temporalio/workflow';
-import type { Observe, Step, StepReport } from '../src/contract/decision.ts';
-import { ATTEMPT_MAX_MS, type KeyedAttempt, type RunInput, type StepInput } from '../src/contract/run.ts';
+import type { Observe, Step, StepReport } from '../src/runs/decision.ts';
+import { ATTEMPT_MAX_MS, type KeyedAttempt, type RunInput, type StepInput } from '../src/runs/run.ts';
 import {
   mergedUnknown,
   settled,
   stillUnknown,
   unknownSince,
   type UnknownAttempt,
-} from '../src/contract/unknown-attempt.ts';
+} from '../src/api/unknown-attempt.ts';
 
 /** Between two attempts whose results are known, after so long; twice as long each time. */
 const BACKOFF_FIRST_MS = 5_000;

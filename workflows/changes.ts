@@ -8,8 +8,8 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { CHANGED_SIGNAL, type AttemptSinks, type ChangeCertainty } from '../src/contract/run.ts';
-import { GRACE_TIMER, LAST_WORDS_TIMER } from '../src/contract/sentences.ts';
+import { CHANGED_SIGNAL, type AttemptSinks, type ChangeCertainty } from '../src/runs/run.ts';
+import { GRACE_TIMER, LAST_WORDS_TIMER } from '../src/runs/sentences.ts';
 
 const changed = defineSignal<[reason: string, change?: ChangeCertainty]>(CHANGED_SIGNAL);
 

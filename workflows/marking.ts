@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
-import { SEARCH_ATTRIBUTES, type RunState } from '../src/contract/search-attributes.ts';
+import { SEARCH_ATTRIBUTES, type RunState } from '../src/runs/search-attributes.ts';
 
 const STATE = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD);
 

@@ -37,22 +37,22 @@ import {
   type Step,
   type StepReport,
   waitFor,
-} from '../src/contract/decision.ts';
+} from '../src/runs/decision.ts';
 import {
   FAILURE,
   RETRY_AFTER_MAX_MS,
   type FailureDetails,
   type RetryAfterDetails,
-} from '../src/contract/failures.ts';
-import type { UnknownAttempt } from '../src/contract/unknown-attempt.ts';
-import { ATTEMPT_MAX_MS, type Heartbeat, type RunInput, type StepInput } from '../src/contract/run.ts';
-import { AWAITING_APPROVAL, PAUSED, RETRYING, STALLED } from '../src/contract/search-attributes.ts';
-import { backoffTimer, recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/contract/sentences.ts';
-import { unreachable } from '../src/contract/unreachable.ts';
+} from '../src/runs/failures.ts';
+import type { UnknownAttempt } from '../src/api/unknown-attempt.ts';
+import { ATTEMPT_MAX_MS, type Heartbeat, type RunInput, type StepInput } from '../src/runs/run.ts';
+import { AWAITING_APPROVAL, PAUSED, RETRYING, STALLED } from '../src/runs/search-attributes.ts';
+import { backoffTimer, recheckTimer, RETRY_AFTER_TIMER, waitingFor } from '../src/runs/sentences.ts';
+import { unreachable } from '../src/api/unreachable.ts';
 import { Attempts } from './attempts.ts';
 import { listenForChanges, type Interrupted, type SignalledChanges } from './changes.ts';
 import { markedAs } from './marking.ts';
-import { asSummary } from '../src/contract/text.ts';
+import { asSummary } from '../src/api/text.ts';
 
 /**
  * Temporal retries a step for as long as it takes. The longest wait is well under a minute, so that a resource

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ResourceType } from '../../src/contract/controller.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
 import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 

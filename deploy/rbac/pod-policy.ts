@@ -1,4 +1,4 @@
-import { PODS } from '../../src/controllers/kinds.ts';
+import { PODS } from '../../src/api/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor, podSetReference } from '../../src/controllers/pod-set/pod.ts';
 import { lines, policySpec } from '../../src/program/generate/admission-policy.ts';

@@ -1,4 +1,4 @@
-import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL, RBAC_GROUP, ROLE_BINDINGS } from '../../src/api/kinds.ts';
 import { lines, policySpec } from '../../src/program/generate/admission-policy.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { ResourceType } from '../contract/controller.ts';
+import type { ResourceType } from './resource-type.ts';
 
 /*
  * The types of Kubernetes' own, at their stable versions. Written by deploy/built-in-types.ts. Any other type is written in the same way:

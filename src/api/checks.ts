@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { isKind } from './kind.ts';
 import { isParsed } from './parsed-type.ts';
 import { misnamed, mistimed, refuse } from './limits.ts';
-import { typeNameOf, type ResourceType } from '../contract/controller.ts';
+import { typeNameOf, type ResourceType } from './resource-type.ts';
 import type { StepDefinition } from './step.ts';
 import type { OwnedType, WatchedType } from './watched.ts';
 

@@ -1,6 +1,7 @@
-import type { Cause } from '../contract/cause.ts';
-import type { ReferencedObject, ResourceType } from '../contract/controller.ts';
-import type { KubernetesObject } from '../contract/object.ts';
+import type { Cause } from './cause.ts';
+import type { ReferencedObject } from './reference.ts';
+import type { ResourceType } from './resource-type.ts';
+import type { KubernetesObject } from './object.ts';
 import type { Decision } from './next.ts';
 
 /** An object as an author declares it: what `kubectl apply` takes. */

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
-import type { ApiError } from '../contract/api-error.ts';
-import type { Cause } from '../contract/cause.ts';
-import type { Condition } from '../contract/control.ts';
-import type { PolicyRule, ResourceType } from '../contract/controller.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import type { Ignored } from '../contract/words.ts';
+import type { ApiError } from './api-error.ts';
+import type { Cause } from './cause.ts';
+import type { Condition } from './condition.ts';
+import type { PolicyRule } from './policy-rule.ts';
+import type { ResourceType } from './resource-type.ts';
+import type { KubernetesObject } from './object.ts';
+import type { Ignored } from './messages.ts';
 import { checkController } from './checks.ts';
 import type { AnyKind, SpecOf, StatusOf } from './kind.ts';
 import type { Children, ChildrenContext } from './child.ts';

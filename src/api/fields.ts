@@ -1,4 +1,4 @@
-export { canonicalText } from '../contract/digest.ts';
+export { canonicalText } from './digest.ts';
 
 /** What has fields, whatever they hold; anything else has none. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -68,17 +68,19 @@ export { POD_TROUBLES, podTrouble } from './pod-trouble.ts';
 export type { PodSurroundings } from './pod-trouble.ts';
 export { StepError } from './step-error.ts';
 export type { StepErrorClass } from './step-error.ts';
-export { API_ERROR_CLASSES, ApiError } from '../contract/api-error.ts';
-export type { ApiErrorClass, ApiErrorFields, StatusCause, StatusDetails } from '../contract/api-error.ts';
-export { inOneLine } from '../contract/cause.ts';
-export type { Advice, Cause, CommandAdvice } from '../contract/cause.ts';
-export { RECONCILE_REQUESTED_ANNOTATION } from '../contract/control.ts';
-export { allow } from '../contract/controller.ts';
-export { digestOf } from '../contract/digest.ts';
-export { millisecondsIn as parseDuration } from '../contract/duration.ts';
-export type { Condition } from '../contract/control.ts';
-export type { PolicyRule, ReferencedObject, ResourceType } from '../contract/controller.ts';
-export type { DeletedObject, Deletion } from '../contract/decision.ts';
+export { API_ERROR_CLASSES, ApiError } from './api-error.ts';
+export type { ApiErrorClass, ApiErrorFields, StatusCause, StatusDetails } from './api-error.ts';
+export { inOneLine } from './cause.ts';
+export type { Advice, Cause, CommandAdvice } from './cause.ts';
+export { RECONCILE_REQUESTED_ANNOTATION } from './annotations.ts';
+export { allow } from './policy-rule.ts';
+export { digestOf } from './digest.ts';
+export { millisecondsIn as parseDuration } from './duration.ts';
+export type { Condition } from './condition.ts';
+export type { PolicyRule } from './policy-rule.ts';
+export type { ReferencedObject } from './reference.ts';
+export type { ResourceType } from './resource-type.ts';
+export type { DeletedObject, Deletion } from './deletion.ts';
 export type {
   AppliedObject,
   ConditionalDelete,
@@ -88,14 +90,14 @@ export type {
   NewObject,
   ObjectAt,
   Scale,
-} from '../contract/kube.ts';
-export type { Logger, LogMethod } from '../contract/logger.ts';
-export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from '../contract/object.ts';
-export { causeOfRefusal as refusalCause } from '../contract/refusal.ts';
-export type { RefusalCause } from '../contract/refusal.ts';
-export { redacted } from '../contract/redacted.ts';
-export { workflowIdFor } from '../contract/resource.ts';
-export type { ResourceRef } from '../contract/resource.ts';
-export { truncate } from '../contract/text.ts';
-export type { UnknownAttempt } from '../contract/unknown-attempt.ts';
-export type { Ignored } from '../contract/words.ts';
+} from './kube.ts';
+export type { Logger, LogMethod } from './logger.ts';
+export type { Identity, KubernetesObject, ObjectMeta, OwnerReference } from './object.ts';
+export { causeOfRefusal as refusalCause } from './refusal.ts';
+export type { RefusalCause } from './refusal.ts';
+export { redacted } from './redacted.ts';
+export { workflowIdFor } from './resource-ref.ts';
+export type { ResourceRef } from './resource-ref.ts';
+export { truncate } from './text.ts';
+export type { UnknownAttempt } from './unknown-attempt.ts';
+export type { Ignored } from './messages.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ResourceType } from '../contract/controller.ts';
+import type { ResourceType } from './resource-type.ts';
 import { misnamed, REASON, refuse } from './limits.ts';
 import { structuralSchema, type StructuralSchema } from './structural-schema.ts';
 

@@ -1,4 +1,4 @@
-import type { ObjectMeta, OwnerReference } from '../contract/object.ts';
+import type { ObjectMeta, OwnerReference } from './object.ts';
 
 export {
   CLUSTER_ROLES,

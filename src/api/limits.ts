@@ -1,5 +1,5 @@
-import { millisecondsIn } from '../contract/duration.ts';
-import { truncate } from '../contract/text.ts';
+import { millisecondsIn } from './duration.ts';
+import { truncate } from './text.ts';
 
 /*
  * What definitions and decisions may say, by the limits of labels, CRDs, workflow ids and flags. The docs of each member have the same.

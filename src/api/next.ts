@@ -1,4 +1,4 @@
-import type { Cause } from '../contract/cause.ts';
+import type { Cause } from './cause.ts';
 
 /** How a decision names a step. */
 export type DoStep<Data> = undefined extends Data

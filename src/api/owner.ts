@@ -1,5 +1,5 @@
-import { digestOf } from '../contract/digest.ts';
-import type { KubernetesObject, OwnerReference } from '../contract/object.ts';
+import { digestOf } from './digest.ts';
+import type { KubernetesObject, OwnerReference } from './object.ts';
 
 /**
  * The owner reference of an object that belongs to a resource: Kubernetes deletes it after the resource. For objects in the

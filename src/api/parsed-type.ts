@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ResourceType } from '../contract/controller.ts';
+import type { ResourceType } from './resource-type.ts';
 import type { WatchedType } from './watched.ts';
 
 /** A type of another operator, with a parser of its objects. */

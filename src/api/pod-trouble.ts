@@ -1,7 +1,7 @@
-import type { Advice, Cause } from '../contract/cause.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { truncate } from '../contract/text.ts';
-import { unreachable } from '../contract/unreachable.ts';
+import type { Advice, Cause } from './cause.ts';
+import type { KubernetesObject } from './object.ts';
+import { truncate } from './text.ts';
+import { unreachable } from './unreachable.ts';
 import { fieldsOf, listOf, numberOf, textOf, type Fields } from './fields.ts';
 
 /** The worst first: there, waiting helps least. */

@@ -1,4 +1,4 @@
-import type { ResourceType } from '../contract/controller.ts';
+import type { ResourceType } from './resource-type.ts';
 import type { NamespacedName } from './watched.ts';
 
 /** What references follow from. */
@@ -26,4 +26,16 @@ export interface ReferencedType<R, Options = unknown> extends ResourceType {
    * The labels of the objects; of a namespaced type, in the namespace of the resource. Pure. Undefined: it selects none. Default: none.
    */
   matchLabels?(context: ReferenceContext<R, Options>): Readonly<Record<string, string>> | undefined;
+}
+
+/** An object that a resource refers to, as far as the library knows it. */
+export interface ReferencedObject {
+  readonly type: ResourceType;
+  /** Absent where the type is cluster-scoped. */
+  readonly namespace?: string;
+  readonly name: string;
+  /** Absent: there is no such object. */
+  readonly uid?: string;
+  /** Another one after each write of the object. Absent: there is no such object. */
+  readonly resourceVersion?: string;
 }

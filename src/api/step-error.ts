@@ -1,4 +1,4 @@
-import type { Advice } from '../contract/cause.ts';
+import type { Advice } from './cause.ts';
 
 /**
  * Why an outside system did not do what a step or `observe` asked for.

@@ -1,9 +1,9 @@
-import type { ReferencedObject } from '../contract/controller.ts';
-import type { Cause } from '../contract/cause.ts';
-import type { Deletion } from '../contract/decision.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import type { UnknownAttempt } from '../contract/unknown-attempt.ts';
+import type { ReferencedObject } from './reference.ts';
+import type { Cause } from './cause.ts';
+import type { Deletion } from './deletion.ts';
+import type { Logger } from './logger.ts';
+import type { KubernetesObject } from './object.ts';
+import type { UnknownAttempt } from './unknown-attempt.ts';
 import type { Current } from './child.ts';
 import type { Kube, KubeReader } from './kube.ts';
 

@@ -1,5 +1,5 @@
-import type { ResourceType } from '../contract/controller.ts';
-import type { Identity, KubernetesObject } from '../contract/object.ts';
+import type { ResourceType } from './resource-type.ts';
+import type { Identity, KubernetesObject } from './object.ts';
 
 /**
  * A type, and which of its objects are watched.

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
-import { askCommandOf } from '../contract/ask-command.ts';
-import { ConfigurationError } from '../contract/configuration-error.ts';
+import { askCommandOf } from '../runs/ask-command.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 import { ApiError, type ApiErrorClass } from '../kubernetes/errors.ts';
 import { TemporalProblem } from '../temporal/temporal-problem.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../config/version.ts';
 import { AskProblem, INTERRUPTED, type Ask, type ExitStatus, type Output } from './ask.ts';
 import { ASK_COMMAND_NAMES, isAskCommand, type AskCommand } from './commands.ts';
 import { withoutJoinedValues } from './options.ts';
@@ -21,8 +21,8 @@ const ADD: Readonly<Record<AskCommand, () => Promise<Add>>> = {
   reconcile: async () => (await import('./change/reconcile.ts')).addReconcile,
   pause: async () => (await import('./change/pause.ts')).addChange.bind(undefined, 'pause'),
   resume: async () => (await import('./change/pause.ts')).addChange.bind(undefined, 'resume'),
-  approve: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'approve'),
-  reject: async () => (await import('./change/approval.ts')).addVerdict.bind(undefined, 'reject'),
+  approve: async () => (await import('./change/approve.ts')).addVerdict.bind(undefined, 'approve'),
+  reject: async () => (await import('./change/approve.ts')).addVerdict.bind(undefined, 'reject'),
   'uninstall-check': async () => (await import('./uninstall-check.ts')).addUninstallCheck,
 };
 

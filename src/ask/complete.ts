@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `kubectl_complete-durable`: kubectl asks it to complete `kubectl durable`. Source: kubectl, pkg/cmd/plugin_completion.go. */
-import { durableOperator } from '../durable-operator.ts';
+import { durableOperator } from '../controllers/program.ts';
 import { completeHere } from './process.ts';
 
 await completeHere(durableOperator, process.argv.slice(2));

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import type { Controller } from '../contract/controller.ts';
+import type { Controller } from '../engine/controller.ts';
 import type { Ask } from './ask.ts';
 import { listTargets } from './cluster/objects.ts';
 import type { Session, SessionOptions } from './session.ts';

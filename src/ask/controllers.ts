@@ -1,7 +1,7 @@
 import { defaultOptions, type Options } from '../config/config.ts';
 import type { PublishedSettings } from '../config/published.ts';
-import type { Controller } from '../contract/controller.ts';
-import type { MessageInput } from '../contract/words.ts';
+import type { Controller } from '../engine/controller.ts';
+import type { MessageInput } from '../api/messages.ts';
 import { controllersOf as controllersWith, type Program } from '../program/program.ts';
 
 /** The controllers with the settings of the running operator, or with the defaults. */

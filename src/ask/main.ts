@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { durableOperator } from '../durable-operator.ts';
+import { durableOperator } from '../controllers/program.ts';
 import { answerHere } from './process.ts';
 
 process.exitCode = await answerHere(durableOperator, process.argv.slice(2));

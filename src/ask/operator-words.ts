@@ -1,6 +1,6 @@
 import type { Options } from '../config/config.ts';
-import type { Ignored } from '../contract/words.ts';
-import { VERSION } from '../version.ts';
+import type { Ignored } from '../api/messages.ts';
+import { VERSION } from '../config/version.ts';
 import type { AskedOperator } from './session.ts';
 
 /*

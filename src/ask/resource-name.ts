@@ -1,5 +1,6 @@
-import { typeNameOf, type Controller, type ResourceType } from '../contract/controller.ts';
-import type { ResourceRef } from '../contract/resource.ts';
+import { typeNameOf, type ResourceType } from '../api/resource-type.ts';
+import { type Controller } from '../engine/controller.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
 import type { Program } from '../program/program.ts';
 import { AskProblem } from './ask.ts';
 import type { ObjectName } from './cluster/objects.ts';

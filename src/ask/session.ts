@@ -3,8 +3,8 @@ import { defaultOptions } from '../config/config.ts';
 import type { ProgramNames } from '../config/options.ts';
 import { clusterIn, settingsFrom, type PublishedSettings } from '../config/published.ts';
 import { clientConnection, temporalFrom, type TemporalTarget } from '../config/temporal.ts';
-import { labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
-import { ConfigurationError } from '../contract/configuration-error.ts';
+import { labelOfCluster, type ClusterIdentity } from '../runs/cluster.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 import { createKubernetesClient, type KubernetesClient } from '../kubernetes/client.ts';
 import { clusterUid } from '../kubernetes/cluster-uid.ts';
 import { loadKubeConfig } from '../kubernetes/config.ts';
@@ -13,7 +13,7 @@ import { harmless } from './output.ts';
 import type { RunReader } from '../temporal/run-reader.ts';
 import type { SettingsTexts } from '../temporal/settings-run.ts';
 import { temporalProblem } from '../temporal/temporal-problem.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from '../config/version.ts';
 
 /** The servers and the namespace, as the command line names them. */
 export interface SessionOptions extends TemporalOptions {

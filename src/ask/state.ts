@@ -1,10 +1,10 @@
-import { AWAITING_APPROVAL, PAUSED } from '../contract/control.ts';
-import type { Cause } from '../contract/cause.ts';
-import type { Controller } from '../contract/controller.ts';
-import { causeOf, isRest, type NextInHistory } from '../contract/decision.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { controlOf, invalidAnnotation } from '../controllers/control/annotations.ts';
-import { fieldsOf, listOf, textOf } from '../controllers/fields.ts';
+import { AWAITING_APPROVAL, PAUSED } from '../api/annotations.ts';
+import type { Cause } from '../api/cause.ts';
+import type { Controller } from '../engine/controller.ts';
+import { causeOf, isRest, type NextInHistory } from '../runs/decision.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { controlOf, invalidAnnotation } from '../engine/holds/annotations.ts';
+import { fieldsOf, listOf, textOf } from '../api/fields.ts';
 import { isTaskFailing, type Run } from '../temporal/run-reader.ts';
 import { heldByOthers } from './cluster/objects.ts';
 

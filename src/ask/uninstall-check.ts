@@ -1,8 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { typeNameOf, type Controller, type ResourceType } from '../contract/controller.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { workflowIdFor } from '../contract/resource.ts';
-import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../controllers/kinds.ts';
+import { typeNameOf, type ResourceType } from '../api/resource-type.ts';
+import { type Controller } from '../engine/controller.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { workflowIdFor } from '../api/resource-ref.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_BINDINGS } from '../api/kinds.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { isOf } from '../kubernetes/errors.ts';
 import type { Program } from '../program/program.ts';

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, Option } from 'commander';
 import { ASK_COMMAND_NAMES, ASK_COMMANDS } from '../ask/commands.ts';
-import { VERSION } from '../version.ts';
+import { VERSION } from './version.ts';
 import { variableFor, type OptionRow } from './option.ts';
 import type { OptionTable } from './option-table.ts';
 import type { SourcedValue, GivenOptions } from './sources.ts';

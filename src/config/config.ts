@@ -4,8 +4,8 @@
  */
 
 import { z } from 'zod';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import { VERSION } from '../version.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { VERSION } from './version.ts';
 import { parseCommandLine, type CommandName } from './command-line.ts';
 import type { OptionRow } from './option.ts';
 import { optionTable, type OptionTable } from './option-table.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigurationError } from '../contract/configuration-error.ts';
+import { ConfigurationError } from './configuration-error.ts';
 import { option, section } from './option.ts';
 import { DURATION } from './values.ts';
 

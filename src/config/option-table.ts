@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../contract/configuration-error.ts';
+import { ConfigurationError } from './configuration-error.ts';
 import { controllerSections } from './controller-options.ts';
 import { optionRows, type OptionRow } from './option.ts';
 import { schemaFor, type ProgramNames } from './options.ts';

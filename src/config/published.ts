@@ -1,4 +1,4 @@
-import type { ClusterIdentity } from '../contract/cluster.ts';
+import type { ClusterIdentity } from '../runs/cluster.ts';
 import { optionsFrom, textsOf, workerVersionOf, type Options } from './config.ts';
 import { optionTable, type OptionTable } from './option-table.ts';
 import type { ProgramNames } from './options.ts';

@@ -2,8 +2,8 @@ import type { ConnectionOptions } from '@temporalio/client';
 import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import { proxyFor } from '../proxies.ts';
+import { ConfigurationError } from './configuration-error.ts';
+import { proxyFor } from './proxies.ts';
 import { firstLineOf, whyUnreadable } from './readable.ts';
 import { boolean, readableFile } from './values.ts';
 

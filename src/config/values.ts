@@ -1,6 +1,6 @@
 import { delimiter } from 'node:path';
 import { z } from 'zod';
-import { millisecondsIn } from '../contract/duration.ts';
+import { millisecondsIn } from '../api/duration.ts';
 import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../api/label-selector.ts';
 import { whyNotReadable } from './readable.ts';
 

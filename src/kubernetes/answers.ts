@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesObject } from '../api/object.ts';
 import { errorFromFailure, errorFromWatchEvent, type FailedAnswer } from './errors.ts';
 
 export interface ApiAnswer extends FailedAnswer {

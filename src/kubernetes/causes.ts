@@ -1,6 +1,6 @@
-import type { Advice, Cause } from '../contract/cause.ts';
-import { FAILURE } from '../contract/failures.ts';
-import { causeOfOverride, causeOfRefusal } from '../contract/refusal.ts';
+import type { Advice, Cause } from '../api/cause.ts';
+import { FAILURE } from '../runs/failures.ts';
+import { causeOfOverride, causeOfRefusal } from '../api/refusal.ts';
 import type { ApiError, ApiErrorClass } from './errors.ts';
 
 /** Where a step was to write. */

@@ -7,7 +7,7 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Dispatcher } from 'undici';
-import { SILENT, type RequestAbout, type Telemetry } from '../contract/telemetry.ts';
+import { SILENT, type RequestAbout, type Telemetry } from '../runs/telemetry.ts';
 import { eventsIn, parseJson, readAnswer, type ApiAnswer, type WatchEvent } from './answers.ts';
 import {
   AnswerTooLong,

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Cluster, User } from '@kubernetes/client-node';
 import { parse } from 'yaml';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import { parseProxy, proxyFor } from '../proxies.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import { parseProxy, proxyFor } from '../config/proxies.ts';
 import { KubeConfig } from './kube-config.ts';
 
 /** With what client-node does not read. */

@@ -1,15 +1,10 @@
 import { z } from 'zod';
-import { ApiError, type ApiErrorClass, type StatusDetails } from '../contract/api-error.ts';
-import { RETRY_AFTER_MAX_MS } from '../contract/failures.ts';
-import { MALFORMED, WEBHOOK_DOWN } from '../contract/refusal.ts';
-import { redacted } from '../contract/redacted.ts';
+import { ApiError, type ApiErrorClass, type StatusDetails } from '../api/api-error.ts';
+import { RETRY_AFTER_MAX_MS } from '../runs/failures.ts';
+import { MALFORMED, WEBHOOK_DOWN } from '../api/refusal.ts';
+import { redacted } from '../api/redacted.ts';
 
-export {
-  API_ERROR_CLASSES,
-  ApiError,
-  type ApiErrorClass,
-  type StatusDetails,
-} from '../contract/api-error.ts';
+export { API_ERROR_CLASSES, ApiError, type ApiErrorClass, type StatusDetails } from '../api/api-error.ts';
 
 /** A field of the wrong type counts as absent: proxies and webhooks answer, too. */
 const text = z.string().optional().catch(undefined);

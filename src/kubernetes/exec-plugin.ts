@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { ConfigurationError } from '../contract/configuration-error.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 import type { KubeCluster } from './config.ts';
 
 /** Source: Kubernetes docs, "client-go credential plugins". */

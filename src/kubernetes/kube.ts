@@ -1,4 +1,4 @@
-import { apiVersionOf, type ResourceType } from '../contract/controller.ts';
+import { apiVersionOf, type ResourceType } from '../api/resource-type.ts';
 import type {
   AppliedObject,
   ConditionalDelete,
@@ -8,14 +8,14 @@ import type {
   NewObject,
   ObjectAt,
   Scale,
-} from '../contract/kube.ts';
-import type { KubernetesList, KubernetesObject } from '../contract/object.ts';
+} from '../api/kube.ts';
+import type { KubernetesList, KubernetesObject } from '../api/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { found } from './errors.ts';
 import { eachPage, onePage, type Collection } from './pages.ts';
 import { resourcePath, type PathType } from './paths.ts';
 
-export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../contract/kube.ts';
+export type { ConditionalDelete, ConditionalPatch, NewObject, ObjectAt } from '../api/kube.ts';
 
 type How = Pick<
   RequestOptions,

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesObject } from '../api/object.ts';
 import type { KubernetesClient } from './client.ts';
 import { kubeOf } from './kube.ts';
 import { resourcePath } from './paths.ts';

@@ -1,4 +1,4 @@
-import type { KubernetesList } from '../contract/object.ts';
+import type { KubernetesList } from '../api/object.ts';
 import type { KubernetesClient, RequestOptions } from './client.ts';
 import { AnswerTooLong, isOf } from './errors.ts';
 

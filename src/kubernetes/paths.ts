@@ -1,5 +1,5 @@
-import { ApiError } from '../contract/api-error.ts';
-import type { ResourceType as DescribedType } from '../contract/controller.ts';
+import { ApiError } from '../api/api-error.ts';
+import type { ResourceType as DescribedType } from '../api/resource-type.ts';
 
 /** As much of a resource type as its paths need. */
 export type PathType = Pick<DescribedType, 'group' | 'version' | 'plural'>;

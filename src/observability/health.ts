@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { Logger } from '../contract/logger.ts';
+import type { Logger } from '../api/logger.ts';
 import {
   listen,
   requestPath,

@@ -2,8 +2,8 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { isIPv6 } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { ListenAddress } from '../config/config.ts';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import type { Logger } from '../contract/logger.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import type { Logger } from '../api/logger.ts';
 
 export type { ListenAddress };
 

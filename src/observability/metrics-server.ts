@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Logger } from '../contract/logger.ts';
-import { unreachable } from '../contract/unreachable.ts';
+import type { Logger } from '../api/logger.ts';
+import { unreachable } from '../api/unreachable.ts';
 import {
   listen,
   rejectionOf,

@@ -1,7 +1,8 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { typeNameOf, type Controller } from '../contract/controller.ts';
-import { WATCH_ENDS, type Telemetry, type WatchedKind } from '../contract/telemetry.ts';
+import { typeNameOf } from '../api/resource-type.ts';
+import { type Controller } from '../engine/controller.ts';
+import { WATCH_ENDS, type Telemetry, type WatchedKind } from '../runs/telemetry.ts';
 import { API_ERROR_CLASSES } from '../kubernetes/errors.ts';
 import { counter, gauge, histogram } from './instruments.ts';
 import { stateMetrics, type StateMetricsOptions } from './state-metrics.ts';

@@ -3,14 +3,19 @@
  * the state of the process when it is asked. No label has the name of an object, and a scrape never waits for a server.
  */
 
-import type { Logger } from '../contract/logger.ts';
-import { SILENT, type Telemetry } from '../contract/telemetry.ts';
+import type { Logger } from '../api/logger.ts';
+import { SILENT, type Telemetry } from '../runs/telemetry.ts';
 import { startHealthServer, type Health } from './health.ts';
 import type { ListenAddress, ListeningServer } from './http-server.ts';
 import type { AccessReviewer } from './metrics-access.ts';
 import { startMetricsServer } from './metrics-server.ts';
-import { addressForTemporalMetrics, operatorMetrics, temporalMetrics, type Metrics } from './metrics.ts';
-import type { ObservedController } from './metrics.ts';
+import {
+  addressForTemporalMetrics,
+  operatorMetrics,
+  temporalMetrics,
+  type Metrics,
+  type ObservedController,
+} from './metrics.ts';
 import type { MeasuredState } from './state-metrics.ts';
 
 /**

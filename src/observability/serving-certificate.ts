@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext, type Server } from 'node:tls';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import type { Logger } from '../contract/logger.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import type { Logger } from '../api/logger.ts';
 
 /** PEM. */
 interface CertifiedKey {

@@ -1,11 +1,5 @@
 import type { Registry } from 'prom-client';
-import type {
-  LeftRuns,
-  PollerGauge,
-  TaskQueueState,
-  WatchState,
-  WatcherState,
-} from '../contract/telemetry.ts';
+import type { LeftRuns, PollerGauge, TaskQueueState, WatchState, WatcherState } from '../runs/telemetry.ts';
 import { gauge } from './instruments.ts';
 
 /** What metrics ask of the process at each scrape. */

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
-import type { Controller } from '../contract/controller.ts';
-import { isRest, type NextInHistory, type StepReport } from '../contract/decision.ts';
-import type { StepAttempt } from '../contract/telemetry.ts';
-import { unreachable } from '../contract/unreachable.ts';
+import type { Controller } from '../engine/controller.ts';
+import { isRest, type NextInHistory, type StepReport } from '../runs/decision.ts';
+import type { StepAttempt } from '../runs/telemetry.ts';
+import { unreachable } from '../api/unreachable.ts';
 import { counter, gauge, histogram } from './instruments.ts';
 
 /** As in controller-runtime: pkg/internal/controller/metrics/metrics.go. */

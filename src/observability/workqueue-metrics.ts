@@ -1,6 +1,6 @@
 import { exponentialBuckets, type Registry } from 'prom-client';
-import { controllerOfWorkflow } from '../contract/resource.ts';
-import type { QueueObserver } from '../contract/telemetry.ts';
+import { controllerOfWorkflow } from '../api/resource-ref.ts';
+import type { QueueObserver } from '../runs/telemetry.ts';
 import { counter, gauge, histogram } from './instruments.ts';
 
 /** As in controller-runtime: pkg/metrics/workqueue.go. */

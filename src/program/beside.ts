@@ -1,9 +1,9 @@
 import { hidesNote, isKind } from '../api/controller.ts';
 import { refuse } from '../api/limits.ts';
 import type { WatchedType } from '../api/watched.ts';
-import { typeNameOf } from '../contract/controller.ts';
-import type { AnyDefinition } from '../controllers/defined/definition.ts';
-import { declaredTypes } from '../controllers/defined/children/declared.ts';
+import { typeNameOf } from '../api/resource-type.ts';
+import type { AnyDefinition } from '../engine/definition.ts';
+import { declaredTypes } from '../engine/children/declared.ts';
 
 /** The same controllers: of several for one kind, all but one leave its status alone. @throws Error in one sentence where they would disturb each other */
 export function besideEachOther(

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { definedReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { isKind, keepsNote } from '../api/controller.ts';
 import { besideEachOther } from './beside.ts';
 import { optionsOfController } from '../config/controller-options.ts';
-import { bound, OutsideNotAsked, type ClientsUser } from '../controllers/defined/bound.ts';
-import { definedController } from '../controllers/defined/controller.ts';
-import { noteKeyOf } from '../controllers/defined/note.ts';
-import type { AnyDefinition } from '../controllers/defined/definition.ts';
+import { bound, OutsideNotAsked, type ClientsUser } from '../engine/bound.ts';
+import { definedController } from '../engine/defined-controller.ts';
+import { noteKeyOf } from '../engine/note.ts';
+import type { AnyDefinition } from '../engine/definition.ts';
 import type { ControllerOptions, ProgramController } from './program.ts';
 
 /** A controller that `defineController` has made, as the program runs it. */

@@ -1,9 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { isAskCommand } from '../ask/commands.ts';
 import type { Config } from '../config/config.ts';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Pushed, ReconcileRequest } from '../pushed.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import type { Logger } from '../api/logger.ts';
+import type { Pushed, ReconcileRequest } from '../watcher/pushed.ts';
 import type { Program } from './program.ts';
 
 /** An operator, as a command-line program, or a part of another program. */
@@ -62,11 +62,11 @@ interface Embedding {
 
 async function runWithin(program: Program, { signal, flags, onRunning }: Embedding): Promise<void> {
   const { parseConfig } = await import('../config/config.ts');
-  const { createLogger } = await import('../logging.ts');
+  const { createLogger } = await import('../observability/logging.ts');
   const parsed = await parseConfig(program, ['run', ...flags], process.env);
   if (parsed.kind === 'exit') throw new ConfigurationError(parsed.output.trim());
   const { config } = parsed;
-  const { runOperator } = await import('../operator.ts');
+  const { runOperator } = await import('./running.ts');
   try {
     await runOperator({ program, config, log: createLogger(config.log), signal, onRunning });
   } catch (error) {
@@ -88,7 +88,7 @@ async function main(program: Program, args: readonly string[], onRunning: OnRunn
 /** A configuration error is printed in one line; only an unexpected error is logged. */
 async function operate(program: Program, args: readonly string[], onRunning: OnRunning): Promise<number> {
   const { parseConfig } = await import('../config/config.ts');
-  const { createLogger } = await import('../logging.ts');
+  const { createLogger } = await import('../observability/logging.ts');
   const parsed = await parseConfig(program, args, process.env);
   if (parsed.kind === 'exit') {
     process[parsed.to].write(parsed.output);
@@ -121,14 +121,14 @@ async function start(program: Program, config: Config, { log, onRunning }: Start
     return runGenerate({ program, options: config.generate, project: process.cwd(), mainModule });
   }
   if (config.command === 'dev') {
-    const { loadDevCommand } = await import('../local-stack.ts');
-    const { createLogger } = await import('../logging.ts');
+    const { loadDevCommand } = await import('./local-stack.ts');
+    const { createLogger } = await import('../observability/logging.ts');
     const run = await loadDevCommand();
     const signal = signalToEnd(createLogger({ ...config.log, level: 'silent' }));
     return run({ program, config, signal, mainModule });
   }
   if (config.command === 'promote') {
-    const { runPromote } = await import('../promote.ts');
+    const { runPromote } = await import('./promote.ts');
     return runPromote({ program, config, log, signal: signalToEnd(log) });
   }
   if (config.command === 'codec-server') {
@@ -136,7 +136,7 @@ async function start(program: Program, config: Config, { log, onRunning }: Start
     await runCodecServer(config, log, signalToEnd(log));
     return 0;
   }
-  const { runOperator } = await import('../operator.ts');
+  const { runOperator } = await import('./running.ts');
   await runOperator({ program, config, log, signal: signalToEnd(log), onRunning });
   return 0;
 }

@@ -5,11 +5,12 @@
 
 import type { z } from 'zod';
 import type { Reconciler } from '../../activities/reconciler.ts';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import { typeNameOf, type Controller } from '../contract/controller.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import { typeNameOf } from '../api/resource-type.ts';
+import { type Controller } from '../engine/controller.ts';
 import type { CustomResourceDefinition } from '../api/kind.ts';
-import type { Step } from '../contract/decision.ts';
-import { controlled, type ControlOptions } from '../controllers/control/controlled.ts';
+import type { Step } from '../runs/decision.ts';
+import { controlled, type ControlOptions } from '../engine/holds/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/kind.ts';
 import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';

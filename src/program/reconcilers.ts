@@ -1,7 +1,7 @@
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
 import type { Reconciler } from '../../activities/reconciler.ts';
-import type { Step } from '../contract/decision.ts';
+import type { Step } from '../runs/decision.ts';
 import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import type { ControllerOptions, Program, ProgramController } from './program.ts';
 

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIP } from 'node:net';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { z } from 'zod';
-import { aborted } from '../aborted.ts';
+import { aborted } from './aborted.ts';
 import type { Config, ListenAddress } from '../config/config.ts';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import type { Logger } from '../contract/logger.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import type { Logger } from '../api/logger.ts';
 import {
   listen,
   requestPath,

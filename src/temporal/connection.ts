@@ -1,6 +1,6 @@
 import { NativeConnection, type NativeConnectionOptions } from '@temporalio/worker';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import { persistently, type Persistence } from '../persistently.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import { persistently, type Persistence } from './persistently.ts';
 import { ensureSearchAttributes, SearchAttributesMissing, type RegistrationRequest } from './registration.ts';
 
 interface ConnectRequest extends Omit<RegistrationRequest, 'connection'>, Persistence {

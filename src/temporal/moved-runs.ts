@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { ClusterIdentity } from '../contract/cluster.ts';
-import type { Logger } from '../contract/logger.ts';
-import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import { AWAITING_APPROVAL, PAUSED, STALLED, type RunState } from '../contract/search-attributes.ts';
-import type { LeftRuns } from '../contract/telemetry.ts';
+import type { ClusterIdentity } from '../runs/cluster.ts';
+import type { Logger } from '../api/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
+import { AWAITING_APPROVAL, PAUSED, STALLED, type RunState } from '../runs/search-attributes.ts';
+import type { LeftRuns } from '../runs/telemetry.ts';
 import type { Run, RunReader, TemporalCalls } from './run-reader.ts';
 import { describeTaskQueue, TASK_TYPES } from './task-queue.ts';
 

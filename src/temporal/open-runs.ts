@@ -1,5 +1,5 @@
-import { bounded } from '../bounded.ts';
-import type { Cause } from '../contract/cause.ts';
+import { bounded } from './bounded.ts';
+import type { Cause } from '../api/cause.ts';
 import {
   isTaskFailing,
   pendingStepOf,
@@ -8,7 +8,7 @@ import {
   type RunFilter,
   type RunReader,
 } from './run-reader.ts';
-import { RETRYING } from '../contract/search-attributes.ts';
+import { RETRYING } from '../runs/search-attributes.ts';
 import { failedStepIn, lastNextOf } from './timeline.ts';
 
 /** An open run, and why it waits or fails. */

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { ConfigurationError } from '../contract/configuration-error.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
 
 export interface PayloadKey {
   /** Written in the clear beside each encrypted payload. */

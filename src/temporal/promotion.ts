@@ -1,5 +1,5 @@
-import type { Logger } from '../contract/logger.ts';
-import { displayName } from '../contract/resource.ts';
+import type { Logger } from '../api/logger.ts';
+import { displayName } from '../api/resource-ref.ts';
 import { RunsUnavailable } from '../watcher/runs.ts';
 import { nameOf, type WorkerVersion } from './task-queue.ts';
 import type { PinnedRun, Routing, WorkerVersions } from './versions.ts';

@@ -1,5 +1,5 @@
 import type { NativeConnection } from '@temporalio/worker';
-import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../runs/search-attributes.ts';
 import { GRPC, grpcStatusOf } from './grpc-status.ts';
 
 /** For all calls together. */

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import type { ClusterIdentity } from '../contract/cluster.ts';
-import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
+import type { ClusterIdentity } from '../runs/cluster.ts';
+import { workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
 import {
   AWAITING_APPROVAL,
   isEqual,
@@ -11,7 +11,7 @@ import {
   STALLED,
   RETRYING,
   type RunState,
-} from '../contract/search-attributes.ts';
+} from '../runs/search-attributes.ts';
 import { lacksSearchAttributes, unlessNotFound } from './grpc-status.ts';
 import { decoded, textIn } from './payloads.ts';
 import { stepFailureOf, msOf, timelineOf, type HistoryEvent } from './timeline-builder.ts';

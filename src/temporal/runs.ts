@@ -5,13 +5,13 @@ import {
   TypedSearchAttributes,
   type DataConverter,
 } from '@temporalio/common';
-import { labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
-import type { Logger } from '../contract/logger.ts';
-import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import { CHANGED_SIGNAL, type RunInput } from '../contract/run.ts';
-import { SEARCH_ATTRIBUTES, STALLED } from '../contract/search-attributes.ts';
-import { asSummary } from '../contract/text.ts';
-import type { Telemetry } from '../contract/telemetry.ts';
+import { labelOfCluster, type ClusterIdentity } from '../runs/cluster.ts';
+import type { Logger } from '../api/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
+import { CHANGED_SIGNAL, type RunInput } from '../runs/run.ts';
+import { SEARCH_ATTRIBUTES, STALLED } from '../runs/search-attributes.ts';
+import { asSummary } from '../api/text.ts';
+import type { Telemetry } from '../runs/telemetry.ts';
 import { RunsUnavailable, type Runs, type StartRequest } from '../watcher/runs.ts';
 import { GRPC, grpcStatusOf, lacksNamespace, lacksSearchAttributes } from './grpc-status.ts';
 import { MovedRuns } from './moved-runs.ts';

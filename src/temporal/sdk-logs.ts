@@ -1,5 +1,5 @@
 import type { LogLevel, LogMetadata, Logger as SdkLogger } from '@temporalio/common';
-import type { Logger } from '../contract/logger.ts';
+import type { Logger } from '../api/logger.ts';
 
 /** The SDK's native library logs this dozens of times a minute while Temporal is away. */
 const RETRIED = /^gRPC call \w+ retried \d+ times$/;

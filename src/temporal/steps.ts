@@ -1,12 +1,12 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
-import { inOneLine, type Cause } from '../contract/cause.ts';
-import { isOfOtherCluster, labelOfCluster, type ClusterIdentity } from '../contract/cluster.ts';
-import { isConverged, type StepReport } from '../contract/decision.ts';
-import { FAILURE } from '../contract/failures.ts';
-import type { Logger } from '../contract/logger.ts';
-import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import type { StepInput } from '../contract/run.ts';
-import type { Telemetry } from '../contract/telemetry.ts';
+import { inOneLine, type Cause } from '../api/cause.ts';
+import { isOfOtherCluster, labelOfCluster, type ClusterIdentity } from '../runs/cluster.ts';
+import { isConverged, type StepReport } from '../runs/decision.ts';
+import { FAILURE } from '../runs/failures.ts';
+import type { Logger } from '../api/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
+import type { StepInput } from '../runs/run.ts';
+import type { Telemetry } from '../runs/telemetry.ts';
 
 type Activities = Readonly<Record<string, (input: StepInput) => Promise<StepReport>>>;
 

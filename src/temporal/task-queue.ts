@@ -1,7 +1,7 @@
 import type { WorkflowService } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import type { Logger } from '../contract/logger.ts';
-import type { PollerGauge as Measured, TaskQueueState, VersionStatus } from '../contract/telemetry.ts';
+import type { Logger } from '../api/logger.ts';
+import type { PollerGauge as Measured, TaskQueueState, VersionStatus } from '../runs/telemetry.ts';
 import { unlessNotFound } from './grpc-status.ts';
 import { msOf } from './timeline-builder.ts';
 

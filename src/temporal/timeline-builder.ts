@@ -1,21 +1,22 @@
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import type { Cause } from '../contract/cause.ts';
-import { FAILURE } from '../contract/failures.ts';
-import { SEARCH_ATTRIBUTES } from '../contract/search-attributes.ts';
-import { isGraceTimer, waitingFor } from '../contract/sentences.ts';
+import type { Cause } from '../api/cause.ts';
+import { FAILURE } from '../runs/failures.ts';
+import { SEARCH_ATTRIBUTES } from '../runs/search-attributes.ts';
+import { isGraceTimer, waitingFor } from '../runs/sentences.ts';
 import { ENCRYPTED, textIn, valueIn, wordsIn, type MaybePayload } from './payloads.ts';
-import { isCutOff, TIMEOUT } from './timeline.ts';
-import type {
-  TimelineEntry,
-  TimelineNextStep,
-  RunEnd,
-  RunTimeline,
-  StateEntry,
-  TimelineStepEnd,
-  StepEntry,
-  FailureInHistory,
-  WaitEntry,
+import {
+  isCutOff,
+  TIMEOUT,
+  type TimelineEntry,
+  type TimelineNextStep,
+  type RunEnd,
+  type RunTimeline,
+  type StateEntry,
+  type TimelineStepEnd,
+  type StepEntry,
+  type FailureInHistory,
+  type WaitEntry,
 } from './timeline.ts';
 
 export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;

@@ -1,5 +1,5 @@
-import type { Cause } from '../contract/cause.ts';
-import type { Action, HeldReason } from '../contract/decision.ts';
+import type { Cause } from '../api/cause.ts';
+import type { Action, HeldReason } from '../runs/decision.ts';
 
 /** What happened in one run of a resource, in the order of time. */
 export interface RunTimeline {

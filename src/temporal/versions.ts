@@ -1,6 +1,6 @@
 import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
-import type { ResourceRef } from '../contract/resource.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
 import { GRPC, grpcStatusOf, unlessNotFound } from './grpc-status.ts';
 import { RunReader } from './run-reader.ts';
 import { unavailableOr } from './runs.ts';

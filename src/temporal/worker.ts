@@ -15,8 +15,8 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import type { DataConverter } from '@temporalio/common';
-import type { Logger } from '../contract/logger.ts';
-import { HEARTBEAT_EVERY_MS, type AttemptSinks } from '../contract/run.ts';
+import type { Logger } from '../api/logger.ts';
+import { HEARTBEAT_EVERY_MS, type AttemptSinks } from '../runs/run.ts';
 import { workflowBundle, type WorkflowBundle } from './bundle.ts';
 import { sdkLogger } from './sdk-logs.ts';
 import type { WorkerVersion } from './task-queue.ts';

@@ -1,6 +1,6 @@
-import type { Logger } from '../contract/logger.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { SILENT_WATCH, type WatchObserver } from '../contract/telemetry.ts';
+import type { Logger } from '../api/logger.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { SILENT_WATCH, type WatchObserver } from '../runs/telemetry.ts';
 import {
   type ObjectChange,
   identityOf,

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../controllers/fields.ts';
+import { fieldsOf } from '../api/fields.ts';
 import type { KubernetesClient, RequestOptions } from '../kubernetes/client.ts';
 import { isOf } from '../kubernetes/errors.ts';
 import type { Watches } from './watches.ts';

@@ -1,6 +1,6 @@
-import type { Logger } from '../contract/logger.ts';
-import { displayName, workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../contract/telemetry.ts';
+import type { Logger } from '../api/logger.ts';
+import { displayName, workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
+import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../runs/telemetry.ts';
 import { isNeeded, startRequestFor, type Evaluation, type ProjectionReader } from './evaluation.ts';
 import { KeyTimers } from './timing.ts';
 import { Outage, ReadyQueue } from './ready-queue.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Condition } from '../contract/control.ts';
-import type { Controller } from '../contract/controller.ts';
+import type { Condition } from '../api/condition.ts';
+import type { Controller } from '../engine/controller.ts';
 import {
   converged,
   isConverged,
@@ -10,8 +10,8 @@ import {
   type NextStep,
   type NextInHistory,
   type Observe,
-} from '../contract/decision.ts';
-import type { ResourceRef } from '../contract/resource.ts';
+} from '../runs/decision.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
 import type { StartRequest } from './runs.ts';
 
 /** What the watcher's view of a resource comes to. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Controller } from '../contract/controller.ts';
-import type { Identity, KubernetesObject } from '../contract/object.ts';
+import type { Controller } from '../engine/controller.ts';
+import type { Identity, KubernetesObject } from '../api/object.ts';
 
 export type ObjectChange<P extends Projection> =
   /** `before` is set for `modified` alone. */

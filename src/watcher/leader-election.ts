@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { ConfigurationError } from '../contract/configuration-error.ts';
-import type { Logger } from '../contract/logger.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import type { Logger } from '../api/logger.ts';
 import { isOf } from '../kubernetes/errors.ts';
 import type { Lease, LeaseSpec, LeaseStore } from '../kubernetes/lease.ts';
 import { microTime } from '../kubernetes/micro-time.ts';

@@ -1,4 +1,4 @@
-import type { KubernetesList } from '../contract/object.ts';
+import type { KubernetesList } from '../api/object.ts';
 import type { WatchEvent } from '../kubernetes/client.ts';
 import type { Told } from './audience.ts';
 import { identityOf } from './known-objects.ts';

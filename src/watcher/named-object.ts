@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Audience, type AudienceOptions, type Told } from './audience.ts';
 import { identityOf, type Projection } from './known-objects.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { KubernetesObject } from '../contract/object.ts';
+import type { Logger } from '../api/logger.ts';
+import type { KubernetesObject } from '../api/object.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ApiError, found } from '../kubernetes/errors.ts';
 import { Backoff } from './timing.ts';

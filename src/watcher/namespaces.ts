@@ -1,10 +1,10 @@
-import type { Logger } from '../contract/logger.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
+import type { Logger } from '../api/logger.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { SILENT, type Telemetry, type WatchState } from '../runs/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { NamedObject } from './named-object.ts';
-import { PAUSED_ANNOTATION } from '../contract/control.ts';
+import { PAUSED_ANNOTATION } from '../api/annotations.ts';
 import { identityOf, type Projection } from './known-objects.ts';
 import { Reflector } from './reflector.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { millisecondsIn } from '../contract/duration.ts';
+import { millisecondsIn } from '../api/duration.ts';
 import { KeyTimers } from './timing.ts';
 
 /** Nothing is stored, so nobody knows when a resource was polled before this process began. */

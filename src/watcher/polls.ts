@@ -1,7 +1,7 @@
-import { isConverged, isRest, reasonOf, type NextStep } from '../contract/decision.ts';
-import type { Logger } from '../contract/logger.ts';
-import { workflowIdFor, type ResourceRef } from '../contract/resource.ts';
-import { ATTEMPT_MAX_MS } from '../contract/run.ts';
+import { isConverged, isRest, reasonOf, type NextStep } from '../runs/decision.ts';
+import type { Logger } from '../api/logger.ts';
+import { workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
+import { ATTEMPT_MAX_MS } from '../runs/run.ts';
 import { withinLimit } from '../kubernetes/limit.ts';
 import { DOOMED, type Evaluation } from './evaluation.ts';
 import { ReadyQueue } from './ready-queue.ts';

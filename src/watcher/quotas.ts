@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { RESOURCE_QUOTAS } from '../controllers/kinds.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
+import { RESOURCE_QUOTAS } from '../api/kinds.ts';
+import type { Logger } from '../api/logger.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { SILENT, type Telemetry, type WatchState } from '../runs/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { comparable, identityOf, type ObjectChange, type Projection } from './known-objects.ts';

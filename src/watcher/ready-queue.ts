@@ -1,7 +1,7 @@
-import { FairSet } from '../fair-set.ts';
-import type { Logger } from '../contract/logger.ts';
-import { placeOfWorkflow } from '../contract/resource.ts';
-import { SILENT, type QueueObserver } from '../contract/telemetry.ts';
+import { FairSet } from '../runs/fair-set.ts';
+import type { Logger } from '../api/logger.ts';
+import { placeOfWorkflow } from '../api/resource-ref.ts';
+import { SILENT, type QueueObserver } from '../runs/telemetry.ts';
 import { backoffMs, PAUSE_FIRST_MS, PAUSE_MOST_MS } from './timing.ts';
 
 /**

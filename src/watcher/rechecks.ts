@@ -1,5 +1,5 @@
-import type { Control } from '../contract/control.ts';
-import type { NextStep } from '../contract/decision.ts';
+import type { Control } from '../engine/holds/control.ts';
+import type { NextStep } from '../runs/decision.ts';
 import { KeyTimers } from './timing.ts';
 
 /** The last leader may not have come to what was asked so shortly before it was last heard of. */

@@ -1,12 +1,8 @@
-import type {
-  ReferenceWatch,
-  References as ReferencesOf,
-  ReferencedObject,
-  ReferredState,
-  ResourceType,
-} from '../contract/controller.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import { isSelectedBy, referredObjects, stateOf } from '../contract/references.ts';
+import type { ReferenceWatch, References as ReferencesOf, ReferredState } from '../engine/controller.ts';
+import type { ReferencedObject } from '../api/reference.ts';
+import type { ResourceType } from '../api/resource-type.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import { isSelectedBy, referredObjects, stateOf } from '../engine/referred.ts';
 import { identityOf, type ObjectChange, type Projection } from './known-objects.ts';
 import type { Joined } from './watches.ts';
 

@@ -4,13 +4,13 @@ import { Doubts } from './doubts.ts';
 import { Hearing, type HearingTimes } from './hearing.ts';
 import { isOlder, type Projection } from './known-objects.ts';
 import { Listing } from './listing.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { WatchEnd } from '../contract/telemetry.ts';
-import { unreachable } from '../contract/unreachable.ts';
+import type { Logger } from '../api/logger.ts';
+import type { WatchEnd } from '../runs/telemetry.ts';
+import { unreachable } from '../api/unreachable.ts';
 import type { KubernetesClient, WatchEvent } from '../kubernetes/client.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { eachPage, readPage, type Collection } from '../kubernetes/pages.ts';
-import type { KubernetesObject } from '../contract/object.ts';
+import type { KubernetesObject } from '../api/object.ts';
 import { Backoff } from './timing.ts';
 import { WatchAttempt } from './watch-attempt.ts';
 import {

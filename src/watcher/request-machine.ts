@@ -1,5 +1,5 @@
-import { isRest, reasonOf } from '../contract/decision.ts';
-import type { ResourceRef } from '../contract/resource.ts';
+import { isRest, reasonOf } from '../runs/decision.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
 import {
   afterChange,
   type Evaluation,

@@ -1,6 +1,6 @@
-import type { ResourceRef } from '../contract/resource.ts';
-import type { ChangeCertainty } from '../contract/run.ts';
-import type { OldestRequest, RunsState } from '../contract/telemetry.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
+import type { ChangeCertainty } from '../runs/run.ts';
+import type { OldestRequest, RunsState } from '../runs/telemetry.ts';
 import type { Evaluation, Reported } from './evaluation.ts';
 import { SPACING_MS, UNCHANGED_IN_BACKOFF_MS, UNCHANGED_MS, YOUNG_MS } from './timing.ts';
 

@@ -1,10 +1,11 @@
-import { namespaceOf, typeNameOf, type Controller } from '../contract/controller.ts';
-import type { Control } from '../contract/control.ts';
-import { isConverged, type NextStep } from '../contract/decision.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { KubernetesObject } from '../contract/object.ts';
-import type { ResourceRef } from '../contract/resource.ts';
-import { SILENT, type Telemetry, type WatchState } from '../contract/telemetry.ts';
+import { namespaceOf, typeNameOf } from '../api/resource-type.ts';
+import { type Controller } from '../engine/controller.ts';
+import type { Control } from '../engine/holds/control.ts';
+import { isConverged, type NextStep } from '../runs/decision.ts';
+import type { Logger } from '../api/logger.ts';
+import type { KubernetesObject } from '../api/object.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
+import { SILENT, type Telemetry, type WatchState } from '../runs/telemetry.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
 import { ChildrenByOwner } from './children-by-owner.ts';
 import { PollTimes } from './poll-times.ts';

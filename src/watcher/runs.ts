@@ -1,6 +1,6 @@
-import type { NextInHistory } from '../contract/decision.ts';
-import type { ResourceRef } from '../contract/resource.ts';
-import type { ChangeCertainty } from '../contract/run.ts';
+import type { NextInHistory } from '../runs/decision.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
+import type { ChangeCertainty } from '../runs/run.ts';
 
 /** What the watcher asks of the workflow engine; workflow ids are those of `workflowIdFor`. */
 export interface Runs {

@@ -1,4 +1,4 @@
-import type { Logger } from '../contract/logger.ts';
+import type { Logger } from '../api/logger.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { RunsUnavailable } from './runs.ts';
 

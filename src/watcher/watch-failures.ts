@@ -1,4 +1,4 @@
-import type { WatchEnd } from '../contract/telemetry.ts';
+import type { WatchEnd } from '../runs/telemetry.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 
 /** A watch that was accepted and then broke, fell silent or ended at once: an everyday event, to be resumed. */

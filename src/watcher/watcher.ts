@@ -4,10 +4,11 @@
  * cluster but the Lease of its election.
  */
 
-import { isNamespaceType, type Controller } from '../contract/controller.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { ResourceRef } from '../contract/resource.ts';
-import type { Telemetry, WatcherState, WatchState } from '../contract/telemetry.ts';
+import { isNamespaceType } from '../api/resource-type.ts';
+import { type Controller } from '../engine/controller.ts';
+import type { Logger } from '../api/logger.ts';
+import type { ResourceRef } from '../api/resource-ref.ts';
+import type { Telemetry, WatcherState, WatchState } from '../runs/telemetry.ts';
 import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import { comparing } from './comparing.ts';
 import { Dispatcher } from './dispatcher.ts';

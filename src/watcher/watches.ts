@@ -1,4 +1,5 @@
-import { isNamespaceType, type ResourceType, type Watched } from '../contract/controller.ts';
+import { isNamespaceType, type ResourceType } from '../api/resource-type.ts';
+import { type Watched } from '../engine/controller.ts';
 import { resourcePath } from '../kubernetes/paths.ts';
 import { type AudienceOptions } from './audience.ts';
 import { NamedObject } from './named-object.ts';

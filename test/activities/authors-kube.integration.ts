@@ -3,9 +3,9 @@ import { authorsKube, type AcceptedWrite } from '../../activities/authors-kube.t
 import { dryRunning } from '../../activities/dry-run.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, POD_DISRUPTION_BUDGETS } from '../../src/api/built-in.ts';
 import { PODS } from '../../src/api/kinds.ts';
-import type { ResourceType } from '../../src/contract/controller.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { fieldsOf, listOf } from '../../src/api/fields.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { setUpStage } from '../support/stage.ts';

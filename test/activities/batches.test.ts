@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { inBatches } from '../../activities/batches.ts';
+import { inBatches } from '../../activities/objects/batches.ts';
 
 describe('batches', () => {
   const act = (sizes: number[]) => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { ChildrenClient, type LiveChildren } from '../../activities/children.ts';
+import { ChildrenClient, type LiveChildren } from '../../activities/objects/children.ts';
 import { child, type ChildManifest, type WrappedChild } from '../../src/api/child.ts';
 import {
   CONFIG_MAPS,
@@ -14,18 +14,18 @@ import {
   SERVICES,
   STATEFUL_SETS,
 } from '../../src/api/built-in.ts';
-import type { ResourceType } from '../../src/contract/controller.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { ANSWERED_ANNOTATION } from '../../src/controllers/defined/children/digest.ts';
-import { decideChildren } from '../../src/controllers/defined/children/decide.ts';
-import { readinessOf, type Readiness } from '../../src/controllers/defined/children/readiness.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { ANSWERED_ANNOTATION } from '../../src/engine/children/digest.ts';
+import { decideChildren } from '../../src/engine/children/decide.ts';
+import { readinessOf, type Readiness } from '../../src/engine/children/readiness.ts';
 import {
   OWNER_LABEL,
   wantedOf,
   type DeclaredType,
   type ChildOwner,
-} from '../../src/controllers/defined/children/wanted.ts';
-import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+} from '../../src/engine/children/wanted.ts';
+import { fieldsOf, listOf } from '../../src/api/fields.ts';
 import { isOf } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { kstatusOf } from '../support/kstatus.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { controlledReconciler } from '../../activities/controlled.ts';
-import { definedReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
-import { APPROVED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
+import { APPROVED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/api/annotations.ts';
 import { podSet } from '../../src/controllers/pod-set/controller.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { aPodSet, NAMESPACE, NOW_MS, POD_SET_UID, type PodSetStatus } from '../support/pod-sets.ts';
 

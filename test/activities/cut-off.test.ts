@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { doStep } from '../../activities/authors-step.ts';
-import { ChildrenClient } from '../../activities/children.ts';
+import { ChildrenClient } from '../../activities/objects/children.ts';
 import { CONFIG_MAPS } from '../../src/api/built-in.ts';
 import { PODS } from '../../src/api/kinds.ts';
 import { defineController, type Kube } from '../../src/api/index.ts';
-import { sentenceOf, type Action } from '../../src/contract/decision.ts';
-import type { ChildStep } from '../../src/controllers/defined/children/decide.ts';
-import { childView } from '../../src/controllers/defined/children/view.ts';
+import { sentenceOf, type Action } from '../../src/runs/decision.ts';
+import type { ChildStep } from '../../src/engine/children/decide.ts';
+import { childView } from '../../src/engine/children/view.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 
 /** Steps that are asked to end. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { doStep } from '../../activities/authors-step.ts';
 import { defineController, PODS, type Kube } from '../../src/api/index.ts';
-import { sentenceOf, type Action } from '../../src/contract/decision.ts';
+import { sentenceOf, type Action } from '../../src/runs/decision.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 
 /** `each` of a step: many writes. */

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/common';
 import proto from '@temporalio/proto';
 import { asFailure, atTheEdge } from '../../activities/edge.ts';
-import { ControllerError } from '../../src/controllers/defined/failing.ts';
+import { ControllerError } from '../../src/engine/failing.ts';
 import { PartlyDone } from '../../activities/reconciler.ts';
 import {
   converged,
@@ -18,7 +18,7 @@ import {
   type Action,
   type NextInHistory,
   type StepReport,
-} from '../../src/contract/decision.ts';
+} from '../../src/runs/decision.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { payloadEncryption } from '../../src/temporal/data-converter.ts';
 import { decoded } from '../../src/temporal/payloads.ts';

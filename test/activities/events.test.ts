@@ -6,7 +6,7 @@ import {
   type Event,
   type EventRecorder,
   type RecorderSettings,
-} from '../../activities/events.ts';
+} from '../../activities/events/events.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../../testing/eventually.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { STATEFUL_SETS } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { PODS } from '../../src/api/kinds.ts';
-import { allow } from '../../src/contract/controller.ts';
+import { allow } from '../../src/api/policy-rule.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 import { Website } from '../support/website.ts';
 

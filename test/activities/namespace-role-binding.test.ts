@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
-import { definedReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
-import type { Refusal } from '../../src/contract/decision.ts';
+import type { Refusal } from '../../src/runs/decision.ts';
 import { namespaceRoleBinding } from '../../src/controllers/namespace-role-binding/controller.ts';
 import { aFakeApi } from '../support/fake-api.ts';
 import { answerJson, aStatus, type Handler, type ReceivedRequest } from '../support/fake-api-server.ts';

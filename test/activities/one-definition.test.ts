@@ -10,9 +10,9 @@ import {
   SECRETS,
   SERVICES,
 } from '../../src/api/index.ts';
-import { controlled } from '../../src/controllers/control/controlled.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { controlled } from '../../src/engine/holds/controlled.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 

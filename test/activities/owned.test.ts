@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { readOwned } from '../../activities/owned.ts';
+import { readOwned } from '../../activities/objects/owned.ts';
 import { CONFIG_MAPS } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { defineKind } from '../../src/api/kind.ts';
 import { JOBS } from '../../src/api/kinds.ts';
 import { controllerReference } from '../../src/api/owner.ts';
 import type { OwnedType } from '../../src/api/watched.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { PODS } from '../../src/api/index.ts';
-import { sentenceOf, type Action } from '../../src/contract/decision.ts';
-import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
+import { sentenceOf, type Action } from '../../src/runs/decision.ts';
+import type { KubernetesObject, ObjectMeta } from '../../src/api/object.ts';
 import { podSet } from '../../src/controllers/pod-set/controller.ts';
 import { namesOfNewPods } from '../../src/controllers/pod-set/names.ts';
 import { podSetReference } from '../../src/controllers/pod-set/pod.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { EventObject } from '../../activities/event-object.ts';
-import { RecentEvents } from '../../activities/recent-events.ts';
+import type { EventObject } from '../../activities/events/event-object.ts';
+import { RecentEvents } from '../../activities/events/recent-events.ts';
 
 const named = (name: string): EventObject => ({ metadata: { name, namespace: 'shop' }, reason: 'Test' });
 

@@ -8,7 +8,7 @@ import {
   type AttemptContext,
 } from '../../activities/reconciler.ts';
 import { changeOf } from '../../activities/overridden.ts';
-import type { Circumstances } from '../../src/contract/control.ts';
+import type { Circumstances } from '../../src/engine/holds/control.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import {
   converged,
@@ -19,10 +19,10 @@ import {
   type Observe,
   type Refusal,
   type Step,
-} from '../../src/contract/decision.ts';
-import { PODS } from '../../src/controllers/kinds.ts';
+} from '../../src/runs/decision.ts';
+import { PODS } from '../../src/api/kinds.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
-import type { StepInput } from '../../src/contract/run.ts';
+import type { StepInput } from '../../src/runs/run.ts';
 import { asActivity, type FakeContext } from '../support/activity-context.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 

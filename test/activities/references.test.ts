@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { definedReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { defineController, defineKind, NAMESPACES, SECRETS } from '../../src/api/index.ts';
-import type { ReferredState } from '../../src/contract/controller.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { referredObjects, stateOf } from '../../src/contract/references.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import type { DefinedView } from '../../src/controllers/defined/view.ts';
+import type { ReferredState } from '../../src/engine/controller.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { referredObjects, stateOf } from '../../src/engine/referred.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import type { DefinedView } from '../../src/engine/view.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { watcherRules } from '../../src/program/generate/permissions.ts';

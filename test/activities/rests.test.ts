@@ -1,9 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { allow, defineController, defineKind, PODS } from 'durable-operator';
-import type { Decision, KubernetesObject } from 'durable-operator';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import {
+  allow,
+  defineController,
+  defineKind,
+  PODS,
+  type Decision,
+  type KubernetesObject,
+} from 'durable-operator';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import type { AnyDefinition } from '../../src/engine/definition.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 

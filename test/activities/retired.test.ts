@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { controllerReference } from '../../src/api/owner.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';
 import { Website } from '../support/website.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Undelivered } from '../../activities/run-memory.ts';
-import type { Action } from '../../src/contract/decision.ts';
+import type { Action } from '../../src/runs/decision.ts';
 
 const LABEL: Action = { did: 'added', what: 'label a=b' };
 const STATUS: Action = { did: 'updated', what: 'the status' };

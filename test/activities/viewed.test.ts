@@ -1,16 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
-import { definedReconciler } from '../../activities/defined.ts';
+import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
-import { CONFIG_MAPS, defineController, PODS, SECRETS } from '../../src/api/index.ts';
-import type { Kube, OwnedType, StepDefinition, ViewedObject } from '../../src/api/index.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import { noteKeyOf } from '../../src/controllers/defined/note.ts';
-import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import {
+  CONFIG_MAPS,
+  defineController,
+  PODS,
+  SECRETS,
+  type Kube,
+  type OwnedType,
+  type StepDefinition,
+  type ViewedObject,
+} from '../../src/api/index.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import { noteKeyOf } from '../../src/engine/note.ts';
+import type { AnyDefinition } from '../../src/engine/definition.ts';
 import { UNDER_WAY } from '../support/bucket.ts';
 import { podLabel, POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer } from '../../src/kubernetes/errors.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 
 const REF = { controller: 'greeter', namespace: 'shop', name: 'web', uid: 'uid-1' };
 const META = { namespace: 'shop', name: 'web', uid: 'uid-1', resourceVersion: '7' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { listWatched, readWatched } from '../../activities/watched.ts';
+import { listWatched, readWatched } from '../../activities/objects/watched.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
 import { NAMESPACES, PODS } from '../../src/api/index.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';

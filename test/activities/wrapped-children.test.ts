@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES, STATEFUL_SETS } from '../../src/api/built-in.ts';
-import { child, type ChildManifest, type ChildOptions } from '../../src/api/child.ts';
+import { child, type ChildManifest, type ChildOptions, type Children } from '../../src/api/child.ts';
 import { defineController, type ResourceOf } from '../../src/api/controller.ts';
-import type { Children } from '../../src/api/child.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import type { FailedAnswer } from '../../src/kubernetes/errors.ts';
-import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import type { AnyDefinition } from '../../src/engine/definition.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { statusAnswer } from '../../testing/explorer/api-server.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../support/author-world.ts';

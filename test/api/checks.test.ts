@@ -8,7 +8,7 @@ import {
   type AnyDefinition,
 } from 'durable-operator';
 import { z } from 'zod';
-import { nextOf } from '../../src/controllers/defined/definition.ts';
+import { nextOf } from '../../src/engine/definition.ts';
 import { Bucket, bucketIn } from '../support/bucket.ts';
 
 const asked = () => Promise.reject(new Error('a definition asks no store'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { podTrouble, troubleIn } from '../../src/api/pod-trouble.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { aPodOf, aPodSet } from '../support/pod-sets.ts';
 
 const pod = aPodOf(aPodSet());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { converged } from '../../src/contract/decision.ts';
+import { converged } from '../../src/runs/decision.ts';
 import type { LiveDecision } from '../../src/ask/cluster/live.ts';
 import type { Reached } from '../../src/ask/why/findings.ts';
 import { ago, FINDINGS, reached, RUN, textFor } from '../support/findings.ts';

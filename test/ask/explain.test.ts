@@ -4,8 +4,8 @@ import { explanationText } from '../../src/ask/why/explanation.ts';
 import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { configuredControllers } from '../../src/ask/controllers.ts';
-import { converged, stalled } from '../../src/contract/decision.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { converged, stalled } from '../../src/runs/decision.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
   ago,

@@ -10,20 +10,19 @@ import {
 } from '../../src/api/index.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { mergePatch } from '../../src/ask/plan/rehearsal.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { VERSION_OF_NONE } from '../../src/kubernetes/kube.ts';
-import type { RequestOptions } from '../../src/kubernetes/client.ts';
+import type { RequestOptions, KubernetesClient } from '../../src/kubernetes/client.ts';
 import { definedIn } from '../../src/program/defined.ts';
-import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
+import type { AnyDefinition } from '../../src/engine/definition.ts';
 import { namedResource } from '../../src/ask/resource-name.ts';
 import { Planner } from '../../src/ask/plan/planner.ts';
 import { textOfPlan } from '../../src/ask/plan/plan-lines.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
-import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 
 const Shop = defineKind({
   ...{ group: 'example.com', version: 'v1', kind: 'Shop', description: 'A shop.' },

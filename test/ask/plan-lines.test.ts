@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { groupsOf, textOfPlan, type Plan } from '../../src/ask/plan/plan-lines.ts';
 import type { PlannedWrite } from '../../src/ask/plan/rehearsal.ts';
-import { stalled } from '../../src/contract/decision.ts';
+import { stalled } from '../../src/runs/decision.ts';
 import { aCause } from '../support/causes.ts';
 
 const PODS = '/api/v1/namespaces/shop/pods';

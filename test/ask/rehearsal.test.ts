@@ -4,7 +4,7 @@ import { asDryRun, dryRunOnly, isDryRun, WouldWrite } from '../../activities/dry
 import { DEPLOYMENTS } from '../../src/api/built-in.ts';
 import { PODS as POD } from '../../src/api/kinds.ts';
 import { MayNotTry, mergePatch, Rehearsal } from '../../src/ask/plan/rehearsal.ts';
-import type { KubernetesList, KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesList, KubernetesObject } from '../../src/api/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 

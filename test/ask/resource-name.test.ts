@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { argumentsOf, parseNamedResource, parseResource } from '../../src/ask/resource-name.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 
 const SHOP = { program: durableOperator, namespace: 'shop' };
 

@@ -5,11 +5,11 @@ import { isWell } from '../../src/ask/state.ts';
 import type { Run } from '../../src/temporal/run-reader.ts';
 import { configuredControllers } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 const controllers = configuredControllers(durableOperator);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { stateByDecision, stateByStatus, stateOfRun } from '../../src/ask/state.ts';
 import { BUILD_FINALIZER } from '../../src/controllers/git-build/kind.ts';
-import { converged, stalled, waitFor } from '../../src/contract/decision.ts';
+import { converged, stalled, waitFor } from '../../src/runs/decision.ts';
 import { aCause } from '../support/causes.ts';
 
 const pending = { step: 'createPods', attempt: 1, failure: undefined, nextTryAtMs: undefined };

@@ -11,7 +11,7 @@ import {
   waitFor,
   type Rest,
   type StepReport,
-} from '../../src/contract/decision.ts';
+} from '../../src/runs/decision.ts';
 import { decoded } from '../../src/temporal/payloads.ts';
 import { stepFailureOf, timelineOf, type HistoryEvent } from '../../src/temporal/timeline-builder.ts';
 import { withPending, type RunTimeline } from '../../src/temporal/timeline.ts';

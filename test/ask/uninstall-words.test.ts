@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import {
   uninstallRefusal,
   stays,
   type HangingResources,
   type LeftBehind,
 } from '../../src/ask/uninstall-check.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import { NAMESPACES } from '../../src/api/kinds.ts';
 import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 
 const NOTHING: LeftBehind = { hanging: [], runs: [], unattended: [], roleBindings: 0 };
 

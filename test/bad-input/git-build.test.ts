@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import type { DefinedDecision, DefinedObservation } from '../../src/controllers/defined/observation.ts';
-import { definedView } from '../../src/controllers/defined/view.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/api/kinds.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import type { DefinedDecision, DefinedObservation } from '../../src/engine/observation.ts';
+import { definedView } from '../../src/engine/view.ts';
 import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { buildJob, buildScript, cleanupJob, cleanupScript } from '../../src/controllers/git-build/jobs.ts';
 import * as names from '../../src/controllers/git-build/kind.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventObject } from '../../activities/event-object.ts';
+import { eventObject } from '../../activities/events/event-object.ts';
 import { defaultOptions } from '../../src/config/config.ts';
-import { workflowIdFor } from '../../src/contract/resource.ts';
-import { isObjectName } from '../../src/controllers/kinds.ts';
+import { workflowIdFor } from '../../src/api/resource-ref.ts';
+import { isObjectName } from '../../src/api/kinds.ts';
 import { controllersOf } from '../../src/program/program.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 
 const NAMES = [1, 63, 64, 199, 200, 201, 253].map((length) => 'a'.repeat(length));
 const ODD_NAMES = [...NAMES, `${'a'.repeat(199)}-.b`, `${'a.'.repeat(126)}a`];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
 import { podSet } from '../../src/controllers/pod-set/controller.ts';
 import type { PodSetView } from '../../src/controllers/pod-set/decide.ts';
 import {

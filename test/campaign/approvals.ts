@@ -3,9 +3,9 @@ import {
   APPROVED_ANNOTATION,
   AWAITING_APPROVAL,
   REJECTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { conditionsIn } from '../../src/controllers/condition.ts';
+} from '../../src/api/annotations.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { conditionsIn } from '../../src/engine/condition.ts';
 import { planIn } from '../support/causes.ts';
 import { valueAt } from './invariants.ts';
 

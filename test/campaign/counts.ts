@@ -1,6 +1,6 @@
 import { BUILD_UID_LABEL } from '../../src/controllers/git-build/kind.ts';
-import type { OwnerReference } from '../../src/contract/object.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import type { OwnerReference } from '../../src/api/object.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { isFault, type Schedule } from './events.ts';
 import type { Change } from './people.ts';

@@ -3,10 +3,10 @@ import {
   APPROVED_ANNOTATION,
   PAUSED_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+} from '../../src/api/annotations.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { BUILD_UID_LABEL, PURPOSE_LABEL } from '../../src/controllers/git-build/kind.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { nameOf, objectIn, uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
 import { APPROVAL_SEEN_MS, lossesOf } from './losses.ts';

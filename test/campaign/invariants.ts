@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import {
   BINARIES_ANNOTATION,
   BINARY_NAME_ANNOTATION,
@@ -8,7 +8,7 @@ import {
   PURPOSE_LABEL,
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/kind.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import type { Version } from './observer.ts';
 import type { Place } from './place.ts';

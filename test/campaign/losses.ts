@@ -1,4 +1,4 @@
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import type { Journalled } from '../../testing/stack/api-proxy.ts';
 import { uidIn, valueAt, writesOf, type Evidence } from './invariants.ts';
 import { historiesIn, OBSERVED_MS, type Version } from './observer.ts';

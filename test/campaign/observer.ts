@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/kind.ts';
-import { JOBS } from '../../src/controllers/kinds.ts';
+import { JOBS } from '../../src/api/kinds.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';

@@ -5,7 +5,7 @@ import {
   BUILD_UID_LABEL,
   SKIP_CLEANUP_ANNOTATION,
 } from '../../src/controllers/git-build/kind.ts';
-import { controllerOf, JOBS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
+import { controllerOf, JOBS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../src/api/kinds.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { labelsFor, selectorFor } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
@@ -15,8 +15,8 @@ import {
   PAUSED_ANNOTATION,
   POLL_INTERVAL_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+} from '../../src/api/annotations.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import type { PathType } from '../../src/kubernetes/paths.ts';
 import { type At, type Manifest, type TestCluster } from '../support/cluster.ts';
 import { aPod } from '../support/pods.ts';

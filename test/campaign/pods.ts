@@ -1,5 +1,5 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 
 export function phaseOf(pod: KubernetesObject): unknown {

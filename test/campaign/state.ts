@@ -1,13 +1,9 @@
 import type { Client } from '@temporalio/client';
-import {
-  AWAITING_APPROVAL,
-  PAUSED,
-  RECONCILE_REQUESTED_ANNOTATION,
-  type Condition,
-} from '../../src/contract/control.ts';
-import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
+import { AWAITING_APPROVAL, PAUSED, RECONCILE_REQUESTED_ANNOTATION } from '../../src/api/annotations.ts';
+import { type Condition } from '../../src/api/condition.ts';
+import type { KubernetesObject, ObjectMeta } from '../../src/api/object.ts';
 import { BUILD_FINALIZER, BUILDS, type StoredBuild as Build } from '../../src/controllers/git-build/kind.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from '../support/pod-sets.ts';

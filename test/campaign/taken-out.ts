@@ -1,5 +1,5 @@
-import { controllerOf } from '../../src/controllers/kinds.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { nameOf, objectIn, writesOf, type Evidence } from './invariants.ts';
 import { historiesIn, type Version } from './observer.ts';
 import { hasLabelsOf } from './pods.ts';

@@ -1,8 +1,8 @@
 import { BUILD_KIND, BUILD_UID_LABEL, BUILDS } from '../../src/controllers/git-build/kind.ts';
-import { JOBS } from '../../src/controllers/kinds.ts';
+import { JOBS } from '../../src/api/kinds.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND } from '../support/pod-sets.ts';
-import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
+import { PAUSED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/api/annotations.ts';
 import type { PathType } from '../../src/kubernetes/paths.ts';
 import { PODS, type At } from '../support/cluster.ts';
 import type { InsistentCluster } from './insistent-cluster.ts';

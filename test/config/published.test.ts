@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
 import { clusterIn, settingsFrom, textsToPublish } from '../../src/config/published.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
-import { VERSION } from '../../src/version.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
+import { VERSION } from '../../src/config/version.ts';
 
 /** A file that is there: this one. */
 const SECRET = import.meta.filename;

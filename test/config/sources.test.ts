@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { optionTable } from '../../src/config/option-table.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 import { aFile, configOf, problemsOf, SAMPLES, type Given } from '../support/configs.ts';
 
 describe('without anything given', () => {

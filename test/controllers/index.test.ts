@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Controller, PolicyRule } from '../../src/contract/controller.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import type { Controller } from '../../src/engine/controller.ts';
+import type { PolicyRule } from '../../src/api/policy-rule.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 import { controllersOf } from '../../src/program/program.ts';
 import { SAMPLE } from '../support/build-samples.ts';
 

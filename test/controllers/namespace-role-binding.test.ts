@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ObjectMeta } from '../../src/contract/object.ts';
-import type { DefinedView } from '../../src/controllers/defined/view.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import type { ObjectMeta } from '../../src/api/object.ts';
+import type { DefinedView } from '../../src/engine/view.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
 import {
   bindingState,
   desiredRoleBinding,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ObjectMeta } from '../../src/contract/object.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import type { ObjectMeta } from '../../src/api/object.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
 import {
   LABEL_VALUE_MAX,
   podLabel,

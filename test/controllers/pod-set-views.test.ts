@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
 import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
 import { podView, type PodLife } from '../../src/controllers/pod-set/pod.ts';
 import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import { RECONCILE_REQUESTED_ANNOTATION } from '../../src/api/annotations.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
 import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
 import { desiredPod } from '../../src/controllers/pod-set/pod.ts';
 import { newsIn } from '../../src/watcher/evaluation.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { APPROVED_ANNOTATION } from '../../src/contract/control.ts';
+import { APPROVED_ANNOTATION } from '../../src/api/annotations.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { podSetReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';

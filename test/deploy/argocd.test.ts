@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { luaLiteral, textFromLua } from '../support/lua.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { STATES } from '../support/states.ts';

@@ -5,8 +5,8 @@ import {
   APPROVAL_ANNOTATION,
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+} from '../../src/api/annotations.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND } from '../support/pod-sets.ts';

@@ -7,17 +7,16 @@ import {
   ANSWERED_BY_ANNOTATION,
   APPROVAL_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+} from '../../src/api/annotations.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { ask as asked, ASK_PROGRAM, type Answer } from '../support/asking.ts';
 import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 
 jest.setTimeout(180_000);

@@ -1,14 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { aBuild, LiveBuild } from '../support/builds.ts';
 import { NAMESPACES, PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aPod } from '../support/pods.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 import { stepsIn, type RecordedStep } from '../support/steps.ts';
 import { operatorWritesIn } from '../support/writes.ts';

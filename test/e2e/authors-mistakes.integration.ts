@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { applyManifest } from '../../local/manifests.ts';
-import { fieldsOf, listOf, type Fields } from '../../src/controllers/fields.ts';
+import { fieldsOf, listOf, type Fields } from '../../src/api/fields.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { uniqueName } from '../support/cluster.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { isDeepStrictEqual } from 'node:util';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { Condition } from '../../src/controllers/condition.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import type { Condition } from '../../src/engine/condition.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { BUILD_KIND, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { checkSpec } from '../../src/controllers/git-build/spec.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';

@@ -1,14 +1,13 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ADMIN } from '../../local/cluster-files.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { refOf, type At } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(180_000);

@@ -1,5 +1,5 @@
 import { expect, it, jest } from '@jest/globals';
-import { eventRecorder } from '../../activities/events.ts';
+import { eventRecorder } from '../../activities/events/events.ts';
 import { createKubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { PODS, refOf } from '../support/cluster.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Directory } from '../../examples/database/directory.ts';
 import { readManifests } from '../../local/manifests.ts';
 import { SECRETS } from '../../src/api/built-in.ts';
-import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import { fieldsOf, listOf } from '../../src/api/fields.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SIMULATED_NODE } from '../../local/server-commands.ts';
 import { NODES, POD_DISRUPTION_BUDGETS, PODS } from '../../src/api/index.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { fieldsOf, listOf } from '../../src/api/fields.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { apiExamples } from '../support/api-examples.ts';
 import { Author } from '../support/author.ts';

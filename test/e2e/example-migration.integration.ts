@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
-import type { KubernetesList } from '../../src/contract/object.ts';
+import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import type { KubernetesList } from '../../src/api/object.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';

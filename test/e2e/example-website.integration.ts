@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readManifests } from '../../local/manifests.ts';
 import { DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
-import { RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
-import { fieldsOf, listOf } from '../../src/controllers/fields.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
+import { RESOURCE_QUOTAS } from '../../src/api/kinds.ts';
+import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { refOf } from '../support/cluster.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';

@@ -9,7 +9,7 @@ import {
   BUILD_UID_LABEL,
   PURPOSE_LABEL,
 } from '../../src/controllers/git-build/kind.ts';
-import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/controllers/kinds.ts';
+import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/api/kinds.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { PODS, type Manifest } from '../support/cluster.ts';

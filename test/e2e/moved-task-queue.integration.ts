@@ -1,7 +1,7 @@
 import { expect, it, jest } from '@jest/globals';
-import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { ask } from '../support/asking.ts';
@@ -9,7 +9,6 @@ import { refOf } from '../support/cluster.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(420_000);

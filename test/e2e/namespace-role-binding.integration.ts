@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { NAMESPACES, refOf, ROLE_BINDINGS, uniqueName } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { apiCallsOf } from '../support/operator.ts';

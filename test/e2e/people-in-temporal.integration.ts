@@ -1,14 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { workflowIdFor } from '../../src/contract/resource.ts';
+import { workflowIdFor } from '../../src/api/resource-ref.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { ask, expectGolden, normalized } from '../support/asking.ts';
 import { refOf, type At } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { aTaskQueue } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 import { operatorWritesIn } from '../support/writes.ts';
 

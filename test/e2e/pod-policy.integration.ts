@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import type { OwnerReference } from '../../src/contract/object.ts';
+import type { OwnerReference } from '../../src/api/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { podSetReference, labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import type { ContentType, Query } from '../../src/kubernetes/client.ts';

@@ -1,14 +1,13 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { controllerOf } from '../../src/controllers/kinds.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { controllerOf } from '../../src/api/kinds.ts';
 import type { Pod } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { NAMESPACES, PODS, refOf } from '../support/cluster.ts';
 import { LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf, aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpStage } from '../support/stage.ts';
 
 const PODS_MANY = 600;

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { NODES } from '../../src/api/kinds.ts';
 import { desiredPod, labelsFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { type PodSet } from '../support/pod-sets.ts';
+import { type PodSet, aPodSet } from '../support/pod-sets.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { outputOf } from '../../local/program-output.ts';
 import { aNodeWithoutKubelet } from '../support/builds.ts';
@@ -13,7 +13,6 @@ import { kstatusOf } from '../support/kstatus.ts';
 import { conditionOf, LivePodSet } from '../support/live-pod-set.ts';
 import { apiCallsOf } from '../support/operator.ts';
 import { limitPods } from '../support/pod-quota.ts';
-import { aPodSet } from '../support/pod-sets.ts';
 import { setUpOperator } from '../support/stage.ts';
 import { operatorWritesIn } from '../support/writes.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildServers } from '../../local/build.ts';
 import { startStack, type Stack } from '../../local/stack.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { ask } from '../support/asking.ts';
 import { NAMESPACES, PODS, refOf, TestCluster, uniqueName } from '../support/cluster.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { causeOfRefusal } from '../../src/contract/refusal.ts';
+import { causeOfRefusal } from '../../src/api/refusal.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
 import { errorFromAnswer, type FailedAnswer } from '../../src/kubernetes/errors.ts';
 

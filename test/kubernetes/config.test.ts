@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 
 let directory: string;

@@ -8,8 +8,8 @@ import {
   type KubernetesClient,
 } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
-import { Lifecycle } from '../../src/lifecycle.ts';
-import { reportingCredentials } from '../../src/reporting-credentials.ts';
+import { Lifecycle } from '../../src/program/lifecycle.ts';
+import { reportingCredentials } from '../../src/program/reporting-credentials.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';
 import { FakeApiServer } from '../support/fake-api-server.ts';

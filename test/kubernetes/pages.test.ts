@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubernetesList } from '../../src/contract/object.ts';
+import type { KubernetesList } from '../../src/api/object.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { eachPage } from '../../src/kubernetes/pages.ts';
 import { FakeApiServer } from '../support/fake-api-server.ts';

@@ -9,7 +9,7 @@ import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 import { definedIn } from '../../src/program/defined.ts';
 import type { Program, ProgramController } from '../../src/program/program.ts';
 import { Bucket } from '../support/bucket.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals';
-import type { Control } from '../../src/contract/control.ts';
-import { type Held } from '../../src/contract/decision.ts';
+import type { Control } from '../../src/engine/holds/control.ts';
+import { type Held } from '../../src/runs/decision.ts';
 import type { Broken } from '../../testing/explorer/broken.ts';
 import { exploreSystem } from '../../testing/explorer/explorer.ts';
-import type { DefinedObservation, SeenResource } from '../../src/controllers/defined/observation.ts';
+import type { DefinedObservation, SeenResource } from '../../src/engine/observation.ts';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { ROLE_BINDING_WORLD } from '../support/explorer/namespace-role-binding.ts';
 import { operatorIn } from '../../testing/explorer/operator.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
 import { z } from 'zod';
-import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { ListeningServer } from '../../src/observability/http-server.ts';
 import { metricsAccess } from '../../src/observability/metrics-access.ts';

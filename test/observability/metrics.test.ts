@@ -1,15 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
-import {
-  converged,
-  stalled,
-  waitFor,
-  type NextInHistory,
-  type StepReport,
-} from '../../src/contract/decision.ts';
-import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import type { StepAttempt, WatcherState } from '../../src/contract/telemetry.ts';
-import { PODS } from '../../src/controllers/kinds.ts';
+import { converged, stalled, waitFor, type NextInHistory, type StepReport } from '../../src/runs/decision.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/api/resource-ref.ts';
+import type { StepAttempt, WatcherState } from '../../src/runs/telemetry.ts';
+import { PODS } from '../../src/api/kinds.ts';
 import { operatorMetrics, type Metrics, type ObservedController } from '../../src/observability/metrics.ts';
 import type { MeasuredState } from '../../src/observability/state-metrics.ts';
 import { readMetrics, type Scraped } from '../support/prometheus.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { converged } from '../../src/contract/decision.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import { PODS } from '../../src/controllers/kinds.ts';
+import { converged } from '../../src/runs/decision.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import { PODS } from '../../src/api/kinds.ts';
 import type { Health } from '../../src/observability/health.ts';
 import {
   createObservability,

@@ -5,7 +5,7 @@ import { bucket } from '../../examples/bucket/src/bucket.ts';
 import { bucketDefaults } from '../../examples/bucket/src/defaults.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { definedBeside } from '../../src/program/defined.ts';
-import { definitionsOf } from '../../src/program/generate/definition.ts';
+import { definitionsOf } from '../../src/program/generate/field-schema.ts';
 import { controllersOf } from '../../src/program/program.ts';
 import { siteControllers, Site } from '../support/site-operator.ts';
 

@@ -7,12 +7,13 @@ import { z } from 'zod';
 import { CONFIG_MAPS } from '../../src/api/built-in.ts';
 import { defineController, type AnyKind, type ControllerDefinition } from '../../src/api/controller.ts';
 import { defineKind, type KindDefinition } from '../../src/api/kind.ts';
-import { allow, type PolicyRule, type ResourceType } from '../../src/contract/controller.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
-import { JOBS } from '../../src/controllers/kinds.ts';
+import { allow, type PolicyRule } from '../../src/api/policy-rule.ts';
+import { type ResourceType } from '../../src/api/resource-type.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
+import { JOBS } from '../../src/api/kinds.ts';
 import { definedIn } from '../../src/program/defined.ts';
 import { breakingChanges } from '../../src/program/generate/breaking-changes.ts';
-import { Definition } from '../../src/program/generate/definition.ts';
+import { Definition } from '../../src/program/generate/field-schema.ts';
 import { runGenerate } from '../../src/program/generate/generate.ts';
 
 const SPEC = z.object({

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defaultOptions } from '../../src/config/config.ts';
-import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import { definedIn } from '../../src/program/defined.ts';
 import { chosenControllers, controllersOf } from '../../src/program/program.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';

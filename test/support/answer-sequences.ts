@@ -1,12 +1,12 @@
-import { bounded } from '../../src/bounded.ts';
+import { bounded } from '../../src/temporal/bounded.ts';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
-  type ApprovalAnswer,
-} from '../../src/contract/control.ts';
-import { controlOf } from '../../src/controllers/control/annotations.ts';
+} from '../../src/api/annotations.ts';
+import { type ApprovalAnswer } from '../../src/engine/holds/control.ts';
+import { controlOf } from '../../src/engine/holds/annotations.ts';
 
 /*
  * All sequences of requests by which two people can answer for a resource, and what the operator reads after each.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { applyManifest, type ManifestDocument } from '../../local/manifests.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, startOperator, type Operator } from './operator.ts';

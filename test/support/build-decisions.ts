@@ -1,6 +1,6 @@
-import type { Condition } from '../../src/controllers/condition.ts';
-import { decideDefined } from '../../src/controllers/defined/decide.ts';
-import type { DefinedDecision } from '../../src/controllers/defined/observation.ts';
+import type { Condition } from '../../src/engine/condition.ts';
+import { decideDefined } from '../../src/engine/decide.ts';
+import type { DefinedDecision } from '../../src/engine/observation.ts';
 import type { BuildReason } from '../../src/controllers/git-build/reasons.ts';
 import { SAMPLE } from './build-samples.ts';
 import { aBuildView, anObservation, GIT_BUILD, type BuildGiven, type BuildSeen } from './build-views.ts';

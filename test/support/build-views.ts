@@ -1,9 +1,9 @@
 import type { RefusedStep } from '../../src/api/step.ts';
-import type { Cause } from '../../src/contract/cause.ts';
-import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
-import type { AnyDefinition } from '../../src/controllers/defined/definition.ts';
-import type { DefinedObservation } from '../../src/controllers/defined/observation.ts';
-import { definedView } from '../../src/controllers/defined/view.ts';
+import type { Cause } from '../../src/api/cause.ts';
+import type { KubernetesObject, ObjectMeta } from '../../src/api/object.ts';
+import type { AnyDefinition } from '../../src/engine/definition.ts';
+import type { DefinedObservation } from '../../src/engine/observation.ts';
+import { definedView } from '../../src/engine/view.ts';
 import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { BUILD_KIND, SKIP_CLEANUP_ANNOTATION } from '../../src/controllers/git-build/kind.ts';
 import type { BuildLookups, NameHolder, Sharer } from '../../src/controllers/git-build/facts.ts';

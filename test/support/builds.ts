@@ -1,17 +1,17 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import {
   BUILD_KIND,
   BUILDS,
   type StoredBuild as Build,
   type BuildSpec,
 } from '../../src/controllers/git-build/kind.ts';
-import { JOBS, NODES } from '../../src/controllers/kinds.ts';
+import { JOBS, NODES } from '../../src/api/kinds.ts';
 import { SAMPLE } from './build-samples.ts';
 import { apiCallsOf } from './operator.ts';
 import type { At, Manifest, TestCluster } from './cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 
-export { JOBS, NODES } from '../../src/controllers/kinds.ts';
+export { JOBS, NODES } from '../../src/api/kinds.ts';
 export { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 
 /** All tests share two nodes: a file that another build has, too, would stay there. */

@@ -1,4 +1,4 @@
-import type { Cause } from '../../src/contract/cause.ts';
+import type { Cause } from '../../src/api/cause.ts';
 
 /** A cause of which only the sentence matters. */
 export function aCause(message: string): Cause {

@@ -1,8 +1,8 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { randomBytes } from 'node:crypto';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import { CLUSTER_ROLES, NAMESPACES, PODS, RBAC_GROUP, ROLE_BINDINGS } from '../../src/controllers/kinds.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import { CLUSTER_ROLES, NAMESPACES, PODS, RBAC_GROUP, ROLE_BINDINGS } from '../../src/api/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { isOf, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';

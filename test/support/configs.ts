@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig, type Config, type Parsed } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'durable-operator-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,8 +1,8 @@
-import type { Circumstances, Control } from '../../src/contract/control.ts';
-import { converged, type NextStep, type Step } from '../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { controlOf, controlWithStatusOf } from '../../src/controllers/control/annotations.ts';
-import { controlled } from '../../src/controllers/control/controlled.ts';
+import type { Circumstances, Control } from '../../src/engine/holds/control.ts';
+import { converged, type NextStep, type Step } from '../../src/runs/decision.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { controlOf, controlWithStatusOf } from '../../src/engine/holds/annotations.ts';
+import { controlled } from '../../src/engine/holds/controlled.ts';
 
 /*
  * What a controller decides, under the annotations of its resource.

@@ -1,5 +1,5 @@
-import type { ChangeCertainty } from '../../src/contract/run.ts';
-import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import type { ChangeCertainty } from '../../src/runs/run.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/api/resource-ref.ts';
 import type { OpenRun, Runs, StartRequest } from '../../src/watcher/runs.ts';
 
 /** A workflow engine of which the test can see every call, and in which runs end when the test says so. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { buildPrograms } from '../../local/build.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 
 const Verdicts = z.array(z.object({ status: z.string(), message: z.string() }));
 

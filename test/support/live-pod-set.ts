@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { Condition } from '../../src/contract/control.ts';
+import type { Condition } from '../../src/api/condition.ts';
 import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from './pod-sets.ts';

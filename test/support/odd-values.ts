@@ -1,6 +1,5 @@
-import type { Condition } from '../../src/controllers/condition.ts';
-import { LIMITS } from '../../src/controllers/git-build/kind.ts';
-import type { BuildSpec } from '../../src/controllers/git-build/kind.ts';
+import type { Condition } from '../../src/engine/condition.ts';
+import { LIMITS, type BuildSpec } from '../../src/controllers/git-build/kind.ts';
 import { SAMPLE } from './build-samples.ts';
 
 /*

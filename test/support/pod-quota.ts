@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { RESOURCE_QUOTAS } from '../../src/controllers/kinds.ts';
+import { RESOURCE_QUOTAS } from '../../src/api/kinds.ts';
 import type { At, TestCluster } from './cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 

@@ -1,7 +1,7 @@
 import type { AnyObject, Scenario } from '../../testing/index.ts';
 import type { podSet } from '../../src/controllers/pod-set/controller.ts';
-import { conditionsIn } from '../../src/controllers/condition.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { conditionsIn } from '../../src/engine/condition.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 
 type PodSetScenario = Scenario<typeof podSet, object>;
 type Objects = Readonly<Record<string, AnyObject | undefined>>;

@@ -1,15 +1,11 @@
 import type { RefusedStep } from '../../src/api/index.ts';
-import type { Condition } from '../../src/contract/control.ts';
-import { causeOfRefusal } from '../../src/contract/refusal.ts';
-import type { KubernetesObject, OwnerReference } from '../../src/contract/object.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
-import type { LookupValues } from '../../src/controllers/defined/lookups.ts';
-import type {
-  DefinedDecision,
-  DefinedObservation,
-  LibraryStep,
-} from '../../src/controllers/defined/observation.ts';
-import type { DefinedView } from '../../src/controllers/defined/view.ts';
+import type { Condition } from '../../src/api/condition.ts';
+import { causeOfRefusal } from '../../src/api/refusal.ts';
+import type { KubernetesObject, OwnerReference } from '../../src/api/object.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
+import type { LookupValues } from '../../src/engine/lookups.ts';
+import type { DefinedDecision, DefinedObservation, LibraryStep } from '../../src/engine/observation.ts';
+import type { DefinedView } from '../../src/engine/view.ts';
 import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import {

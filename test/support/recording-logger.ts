@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/contract/logger.ts';
+import type { Logger } from '../../src/api/logger.ts';
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

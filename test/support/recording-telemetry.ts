@@ -1,9 +1,4 @@
-import {
-  SILENT,
-  type EndedRequest,
-  type RequestAbout,
-  type Telemetry,
-} from '../../src/contract/telemetry.ts';
+import { SILENT, type EndedRequest, type RequestAbout, type Telemetry } from '../../src/runs/telemetry.ts';
 
 /** Keeps what it observes, one line each. */
 export function aRecordingTelemetry() {

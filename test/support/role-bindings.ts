@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import type { Manifest } from './cluster.ts';
 
 const API_GROUP = 'rbac.authorization.k8s.io';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { RBAC_GROUP } from '../../src/controllers/kinds.ts';
+import { RBAC_GROUP } from '../../src/api/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
-import { definitionsOf } from '../../src/program/generate/definition.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
+import { definitionsOf } from '../../src/program/generate/field-schema.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
 import { applyManifest } from '../../local/manifests.ts';
 import { writeKubeconfig, type ServiceAccount } from '../../testing/stack/service-account.ts';

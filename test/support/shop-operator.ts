@@ -1,5 +1,5 @@
-import type { Controller } from '../../src/contract/controller.ts';
-import { converged } from '../../src/contract/decision.ts';
+import type { Controller } from '../../src/engine/controller.ts';
+import { converged } from '../../src/runs/decision.ts';
 import { operatorProgram } from '../../src/program/operator.ts';
 import type { Program } from '../../src/program/program.ts';
 

@@ -1,7 +1,7 @@
-import { ApiError } from '../../src/contract/api-error.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { causeOfOverride } from '../../src/contract/refusal.ts';
-import { conditionsAfter, type Condition, type Finding } from '../../src/controllers/condition.ts';
+import { ApiError } from '../../src/api/api-error.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { causeOfOverride } from '../../src/api/refusal.ts';
+import { conditionsAfter, type Condition, type Finding } from '../../src/engine/condition.ts';
 import { BUILD_KIND } from '../../src/controllers/git-build/kind.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
 import { decide, updated } from './build-decisions.ts';

@@ -5,7 +5,7 @@ import {
   type WorkflowExecutionDescription,
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
-import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/api/resource-ref.ts';
 import { eventually } from '../../testing/eventually.ts';
 
 /** One run of a resource. */

@@ -9,8 +9,8 @@ import {
 } from '@temporalio/common';
 import type { coresdk, temporal } from '@temporalio/proto';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { StepReport } from '../../src/contract/decision.ts';
-import { CHANGED_SIGNAL, type RunInput, type StepInput } from '../../src/contract/run.ts';
+import type { StepReport } from '../../src/runs/decision.ts';
+import { CHANGED_SIGNAL, type RunInput, type StepInput } from '../../src/runs/run.ts';
 
 type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 type Command = coresdk.workflow_commands.IWorkflowCommand;

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it, jest } from '@jest/globals';
-import { isEqual } from '../../src/contract/search-attributes.ts';
+import { isEqual } from '../../src/runs/search-attributes.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { testStack } from '../support/stack.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { ConfigurationError } from '../../src/contract/configuration-error.ts';
+import { ConfigurationError } from '../../src/config/configuration-error.ts';
 import { dataConverterFor } from '../../src/temporal/data-converter.ts';
 import { parsePayloadKeys, readPayloadKeys } from '../../src/temporal/payload-keys.ts';
 

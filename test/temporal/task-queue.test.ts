@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { PollerGauge, TaskQueueState, VersionStatus } from '../../src/contract/telemetry.ts';
+import type { PollerGauge, TaskQueueState, VersionStatus } from '../../src/runs/telemetry.ts';
 import type { WorkflowService } from '@temporalio/client';
 import {
   describeTaskQueue,

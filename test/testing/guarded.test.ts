@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { AttemptContext } from '../../activities/reconciler.ts';
-import type { Step } from '../../src/contract/decision.ts';
+import type { Step } from '../../src/runs/decision.ts';
 import type { AnyReconciler } from '../../testing/explorer/attempt.ts';
 import { guarded } from '../../testing/explorer/guarded.ts';
 import { deleteJust, plain, planFor } from '../support/controlled-decisions.ts';

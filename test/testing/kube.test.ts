@@ -11,7 +11,7 @@ import {
   type KubernetesObject,
   type ResourceOf,
 } from '../../src/api/index.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { explore, type AnyObject, type Scenario } from '../../testing/index.ts';
 
 const Sleep = defineKind({

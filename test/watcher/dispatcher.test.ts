@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { converged, waitFor } from '../../src/contract/decision.ts';
-import { workflowIdFor, type ResourceRef } from '../../src/contract/resource.ts';
-import { definedController } from '../../src/controllers/defined/controller.ts';
+import { converged, waitFor } from '../../src/runs/decision.ts';
+import { workflowIdFor, type ResourceRef } from '../../src/api/resource-ref.ts';
+import { definedController } from '../../src/engine/defined-controller.ts';
 import { podLabel } from '../../src/controllers/pod-label/controller.ts';
 import { Dispatcher } from '../../src/watcher/dispatcher.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { converged, stalled, waitFor, type NextStep } from '../../src/contract/decision.ts';
+import { converged, stalled, waitFor, type NextStep } from '../../src/runs/decision.ts';
 import {
   afterChange,
   newsIn,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { converged, stalled, type NextStep } from '../../src/contract/decision.ts';
-import { SILENT_LOGGER } from '../../src/contract/logger.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
+import { converged, stalled, type NextStep } from '../../src/runs/decision.ts';
+import { SILENT_LOGGER } from '../../src/api/logger.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { DOOMED } from '../../src/watcher/evaluation.ts';
 import { Polls, type PollReader } from '../../src/watcher/polls.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
+import type { KubernetesObject, ObjectMeta } from '../../src/api/object.ts';
 import { controllersOf } from '../../src/program/program.ts';
 import { projectChild, projectPrimary } from '../../src/watcher/known-objects.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
 import { FINALIZER, LABELS } from '../support/build-views.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND } from '../support/pod-sets.ts';
-import { durableOperator } from '../../src/durable-operator.ts';
+import { durableOperator } from '../../src/controllers/program.ts';
 
 const controllers = controllersOf(durableOperator, {
   roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },

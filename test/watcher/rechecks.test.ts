@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { converged } from '../../src/contract/decision.ts';
-import { controlOf } from '../../src/controllers/control/annotations.ts';
+import { converged } from '../../src/runs/decision.ts';
+import { controlOf } from '../../src/engine/holds/annotations.ts';
 import { Rechecks } from '../../src/watcher/rechecks.ts';
 
 const KEY = 'shop/web';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { References } from '../../src/contract/controller.ts';
+import type { References } from '../../src/engine/controller.ts';
 import { NAMESPACES } from '../../src/api/kinds.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { ReferenceIndex, type ReferencesOptions } from '../../src/watcher/references.ts';
 import { Audience } from '../../src/watcher/audience.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';

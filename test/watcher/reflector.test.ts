@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { AudienceOptions } from '../../src/watcher/audience.ts';
 import type { ObjectChange, Projection } from '../../src/watcher/known-objects.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { Reflector, type ReflectorOptions } from '../../src/watcher/reflector.ts';
 import { eventually } from '../../testing/eventually.ts';
 import {

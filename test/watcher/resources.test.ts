@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Control } from '../../src/contract/control.ts';
-import type { Controller, ResourceType, WatchedChild } from '../../src/contract/controller.ts';
-import { converged, reasonOf, type Step } from '../../src/contract/decision.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
+import type { Control } from '../../src/engine/holds/control.ts';
+import type { Controller, WatchedChild } from '../../src/engine/controller.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import { converged, reasonOf, type Step } from '../../src/runs/decision.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { Resources } from '../../src/watcher/resources.ts';

@@ -7,9 +7,9 @@ import {
   type Action,
   type NextInHistory,
   type StepReport,
-} from '../../src/contract/decision.ts';
-import { FAILURE } from '../../src/contract/failures.ts';
-import type { RunInput } from '../../src/contract/run.ts';
+} from '../../src/runs/decision.ts';
+import { FAILURE } from '../../src/runs/failures.ts';
+import type { RunInput } from '../../src/runs/run.ts';
 import { CHANGE, WorkflowInProcess } from '../support/workflow-in-process.ts';
 
 const REF = { controller: 'bucket', namespace: 'shop', name: 'web', uid: 'uid-1' };

@@ -9,8 +9,8 @@ import {
   type Observe,
   type Step,
   type StepReport,
-} from '../../src/contract/decision.ts';
-import { FAILURE } from '../../src/contract/failures.ts';
+} from '../../src/runs/decision.ts';
+import { FAILURE } from '../../src/runs/failures.ts';
 import {
   anAttemptInProgress,
   anAttemptThatEndsWhenAsked,

@@ -1,10 +1,4 @@
-import {
-  isRest,
-  reasonOf,
-  type NextInHistory,
-  type Stalled,
-  type Wait,
-} from '../../src/contract/decision.ts';
+import { isRest, reasonOf, type NextInHistory, type Stalled, type Wait } from '../../src/runs/decision.ts';
 import { observedLater, isMoreToDo } from './asked-again.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';

@@ -1,6 +1,6 @@
-import type { StatusCause } from '../../src/contract/api-error.ts';
-import type { ResourceType } from '../../src/contract/controller.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { StatusCause } from '../../src/api/api-error.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { POD_DISRUPTION_BUDGETS } from '../../src/api/built-in.ts';
 import { matchesLabels, parseLabelSelector } from '../../src/api/label-selector.ts';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';

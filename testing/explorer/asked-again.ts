@@ -1,5 +1,5 @@
-import { isRest, isStep, reasonOf, type NextInHistory } from '../../src/contract/decision.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
+import { isRest, isStep, reasonOf, type NextInHistory } from '../../src/runs/decision.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { receivedBy, type Attempt, type Progress } from './attempt.ts';
 import type { Machine } from './machine.ts';
 import { copyOf, type WorldState } from './state.ts';

@@ -1,7 +1,7 @@
-import type { Observe, Refusal, Step } from '../../src/contract/decision.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import { ATTEMPT_MAX_MS, type KeyedAttempt } from '../../src/contract/run.ts';
-import { unknownSince, type UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
+import type { Observe, Refusal, Step } from '../../src/runs/decision.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import { ATTEMPT_MAX_MS, type KeyedAttempt } from '../../src/runs/run.ts';
+import { unknownSince, type UnknownAttempt } from '../../src/api/unknown-attempt.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';

@@ -1,5 +1,5 @@
-import type { Circumstances } from '../../src/contract/control.ts';
-import type { NextStep } from '../../src/contract/decision.ts';
+import type { Circumstances } from '../../src/engine/holds/control.ts';
+import type { NextStep } from '../../src/runs/decision.ts';
 import type { Request } from './api-server.ts';
 import type { AnyReconciler } from './attempt.ts';
 import type { SimulatedCluster } from './cluster.ts';

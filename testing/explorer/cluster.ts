@@ -1,5 +1,5 @@
-import type { ResourceType } from '../../src/contract/controller.ts';
-import type { KubernetesObject, ObjectMeta } from '../../src/contract/object.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import type { KubernetesObject, ObjectMeta } from '../../src/api/object.ts';
 import { datumOf, valueOf, versionAfter, type Datum } from './values.ts';
 
 /** The objects that there are, by their keys: `pods/web`; outside of the home of the world, `pods/other-namespace/web`. */

@@ -1,7 +1,14 @@
-import { isRest, reasonOf, type NextInHistory } from '../../src/contract/decision.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import { afterChange, newsIn, reportedWith, type Reported } from '../../src/watcher/evaluation.ts';
-import { firstStep, isNeeded, type Evaluation } from '../../src/watcher/evaluation.ts';
+import { isRest, reasonOf, type NextInHistory } from '../../src/runs/decision.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import {
+  afterChange,
+  newsIn,
+  reportedWith,
+  type Reported,
+  firstStep,
+  isNeeded,
+  type Evaluation,
+} from '../../src/watcher/evaluation.ts';
 import type { DispatcherEntry, SimulatedRun, WorldState } from './state.ts';
 import { datumOf } from './values.ts';
 import type { WatcherModel } from './watch.ts';

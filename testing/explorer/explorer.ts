@@ -1,4 +1,4 @@
-import { PassedOn } from '../../src/controllers/defined/failing.ts';
+import { PassedOn } from '../../src/engine/failing.ts';
 
 /** Something that may happen next. */
 export interface Transition {

@@ -1,6 +1,6 @@
-import type { Control } from '../../src/contract/control.ts';
-import type { Step } from '../../src/contract/decision.ts';
-import { answerTo, planOf } from '../../src/controllers/control/approval.ts';
+import type { Control } from '../../src/engine/holds/control.ts';
+import type { Step } from '../../src/runs/decision.ts';
+import { answerTo, planOf } from '../../src/engine/holds/approval.ts';
 import type { AnyReconciler } from './attempt.ts';
 import { Violation } from './explorer.ts';
 

@@ -3,7 +3,7 @@ import { isWrite } from './attempt.ts';
 import type { Broken } from './broken.ts';
 import type { SimulatedCluster } from './cluster.ts';
 import { Violation } from './explorer.ts';
-import { isPaused } from '../../src/contract/control.ts';
+import { isPaused } from '../../src/api/annotations.ts';
 import type { WorldState } from './state.ts';
 import type { World } from './world.ts';
 

@@ -1,6 +1,6 @@
-import type { Held, Stalled, Wait } from '../../src/contract/decision.ts';
-import { controlled } from '../../src/controllers/control/controlled.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import type { Held, Stalled, Wait } from '../../src/runs/decision.ts';
+import { controlled } from '../../src/engine/holds/controlled.ts';
+import { NAMESPACES } from '../../src/api/kinds.ts';
 import type { ServerAnswer, Request } from './api-server.ts';
 import { Attempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
@@ -9,7 +9,7 @@ import { Dispatching, NEWS, type WorkflowRequest } from './dispatching.ts';
 import { Violation } from './explorer.ts';
 import { guarded } from './guarded.ts';
 import { JudgedServer } from './judged-server.ts';
-import { isPaused } from '../../src/contract/control.ts';
+import { isPaused } from '../../src/api/annotations.ts';
 import { noteChange, RunsModel, RUN_RULES } from './running.ts';
 import type { Conditions } from './scenario.ts';
 import type { SimulatedRun, WorldState } from './state.ts';

@@ -1,12 +1,5 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import {
-  canonicalText,
-  fieldsOf,
-  isFields,
-  listOf,
-  textOf,
-  type Fields,
-} from '../../src/controllers/fields.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { canonicalText, fieldsOf, isFields, listOf, textOf, type Fields } from '../../src/api/fields.ts';
 
 /*
  * Who owns which fields, as the API server keeps it, except that it takes each list as a whole. Source: Kubernetes docs, "Server-Side

@@ -1,9 +1,5 @@
-import {
-  APPROVAL_ANNOTATION,
-  AWAITING_APPROVAL,
-  PAUSED,
-  type Condition,
-} from '../../src/contract/control.ts';
+import { APPROVAL_ANNOTATION, AWAITING_APPROVAL, PAUSED } from '../../src/api/annotations.ts';
+import { type Condition } from '../../src/api/condition.ts';
 import {
   isConverged,
   isObserve,
@@ -12,8 +8,8 @@ import {
   type Held,
   type NextInHistory,
   type NextStep,
-} from '../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+} from '../../src/runs/decision.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { Ahead } from './ahead.ts';
 import { wordsOf } from './api-server.ts';
 import { askedAgain } from './asked-again.ts';

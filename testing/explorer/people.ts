@@ -5,10 +5,10 @@ import {
   PAUSED_ANNOTATION,
   RECONCILE_REQUESTED_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../src/contract/control.ts';
-import type { Held } from '../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
+} from '../../src/api/annotations.ts';
+import type { Held } from '../../src/runs/decision.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { NAMESPACES } from '../../src/api/kinds.ts';
 import { objectKey, type SimulatedCluster } from './cluster.ts';
 import type { Move } from './world.ts';
 

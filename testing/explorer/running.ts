@@ -7,16 +7,16 @@ import {
   type Observe,
   type Stalled,
   type Wait,
-} from '../../src/contract/decision.ts';
+} from '../../src/runs/decision.ts';
 import {
   mergedUnknown,
   settled,
   stillUnknown,
   unknownSince,
   type UnknownAttempt,
-} from '../../src/contract/unknown-attempt.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import { ATTEMPT_MAX_MS } from '../../src/contract/run.ts';
+} from '../../src/api/unknown-attempt.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import { ATTEMPT_MAX_MS } from '../../src/runs/run.ts';
 import { ApiError, isOf } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
 import type { Attempts, Progress, Received } from './attempt.ts';

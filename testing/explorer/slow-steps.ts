@@ -5,7 +5,7 @@ import {
   type Rest,
   type Stalled,
   type Wait,
-} from '../../src/contract/decision.ts';
+} from '../../src/runs/decision.ts';
 import type { Ahead } from './ahead.ts';
 import type { Machine } from './machine.ts';
 import { isStillHeld } from './people.ts';

@@ -1,7 +1,7 @@
-import type { Refusal } from '../../src/contract/decision.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import type { KeyedAttempt } from '../../src/contract/run.ts';
-import type { UnknownAttempt } from '../../src/contract/unknown-attempt.ts';
+import type { Refusal } from '../../src/runs/decision.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import type { KeyedAttempt } from '../../src/runs/run.ts';
+import type { UnknownAttempt } from '../../src/api/unknown-attempt.ts';
 import type { Reported } from '../../src/watcher/evaluation.ts';
 import type { Request } from './api-server.ts';
 import type { Attempt } from './attempt.ts';

@@ -1,10 +1,11 @@
-import type { Controller, ReferredState, ResourceType, Watched } from '../../src/contract/controller.ts';
-import { isPaused, RECONCILE_REQUESTED_ANNOTATION } from '../../src/contract/control.ts';
-import { converged, isConverged, type NextStep } from '../../src/contract/decision.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
-import { isSelectedBy, referredObjects, stateOf } from '../../src/contract/references.ts';
-import type { ResourceRef } from '../../src/contract/resource.ts';
-import { keyOf as placeOf, NAMESPACES } from '../../src/controllers/kinds.ts';
+import type { Controller, ReferredState, Watched } from '../../src/engine/controller.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import { isPaused, RECONCILE_REQUESTED_ANNOTATION } from '../../src/api/annotations.ts';
+import { converged, isConverged, type NextStep } from '../../src/runs/decision.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
+import { isSelectedBy, referredObjects, stateOf } from '../../src/engine/referred.ts';
+import type { ResourceRef } from '../../src/api/resource-ref.ts';
+import { keyOf as placeOf, NAMESPACES } from '../../src/api/kinds.ts';
 import {
   identityFor,
   projectChild,

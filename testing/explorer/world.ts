@@ -1,7 +1,8 @@
-import { APPROVAL_ANNOTATION } from '../../src/contract/control.ts';
-import type { Controller, ResourceType } from '../../src/contract/controller.ts';
-import type { Stalled, Wait } from '../../src/contract/decision.ts';
-import { NAMESPACES } from '../../src/controllers/kinds.ts';
+import { APPROVAL_ANNOTATION } from '../../src/api/annotations.ts';
+import type { Controller } from '../../src/engine/controller.ts';
+import type { ResourceType } from '../../src/api/resource-type.ts';
+import type { Stalled, Wait } from '../../src/runs/decision.ts';
+import { NAMESPACES } from '../../src/api/kinds.ts';
 import type { ServerAnswer, Request, ServedType } from './api-server.ts';
 import type { StepActivityWith } from './attempt.ts';
 import type { SimulatedCluster, Created } from './cluster.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { bareEnvironment, untilReady } from '../../local/operator.ts';
 import { freePort } from '../../local/ports.ts';
 import type { ManifestDocument } from '../../local/manifests.ts';
-import { fieldsOf } from '../../src/controllers/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { eventually } from '../eventually.ts';
 import type { Costs, OperatorOptions, TestOperator } from './test-stack.ts';
 import { expectAtMost } from './costs.ts';

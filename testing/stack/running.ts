@@ -12,7 +12,7 @@ import { createKubernetesClient, type KubernetesClient } from '../../src/kuberne
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
 import { found } from '../../src/kubernetes/errors.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 import { eventually } from '../eventually.ts';
 import type {
   ObjectReference,

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../src/contract/object.ts';
+import type { KubernetesObject } from '../../src/api/object.ts';
 
 /** Which object: a manifest names itself, too. */
 export interface ObjectReference {

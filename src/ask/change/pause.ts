@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { PAUSED_ANNOTATION } from '../../contract/control.ts';
-import { NAMESPACES } from '../../controllers/kinds.ts';
+import { PAUSED_ANNOTATION } from '../../api/annotations.ts';
+import { NAMESPACES } from '../../api/kinds.ts';
 import { answerWith, type Ask, type ExitStatus, type Question } from '../ask.ts';
-import { bounded } from '../../bounded.ts';
+import { bounded } from '../../temporal/bounded.ts';
 import { annotate, type LiveTarget } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';
 import { argumentsOf, countOf } from '../resource-name.ts';

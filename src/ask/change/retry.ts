@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { stillOpen } from '../../temporal/open-runs.ts';
-import type { Controller } from '../../contract/controller.ts';
-import { RETRYING } from '../../contract/search-attributes.ts';
+import type { Controller } from '../../engine/controller.ts';
+import { RETRYING } from '../../runs/search-attributes.ts';
 import type { Run, RunReader } from '../../temporal/run-reader.ts';
 import { failedStepIn, lastNextOf, type PendingStep } from '../../temporal/timeline.ts';
 import { answerWith, AskProblem, type Ask, type ExitStatus, type Question } from '../ask.ts';
-import { bounded } from '../../bounded.ts';
+import { bounded } from '../../temporal/bounded.ts';
 import { readTarget, type ObjectName, type Target } from '../cluster/objects.ts';
 import { configuredControllers } from '../controllers.ts';
 import { addCommand, type SharedOptions } from '../options.ts';

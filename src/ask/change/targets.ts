@@ -1,4 +1,4 @@
-import type { Controller } from '../../contract/controller.ts';
+import type { Controller } from '../../engine/controller.ts';
 import type { Program } from '../../program/program.ts';
 import { AskProblem, type Question } from '../ask.ts';
 import { listTargets, readTarget, type LiveTarget } from '../cluster/objects.ts';

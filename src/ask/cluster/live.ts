@@ -1,8 +1,8 @@
 import { type Reconciler } from '../../../activities/reconciler.ts';
 import { StepRun } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
-import type { NextInHistory, Step } from '../../contract/decision.ts';
-import type { ResourceRef } from '../../contract/resource.ts';
+import type { NextInHistory, Step } from '../../runs/decision.ts';
+import type { ResourceRef } from '../../api/resource-ref.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import type { Program } from '../../program/program.ts';
 import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';

@@ -1,5 +1,6 @@
-import type { Controller, ResourceType } from '../../contract/controller.ts';
-import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
+import type { Controller } from '../../engine/controller.ts';
+import type { ResourceType } from '../../api/resource-type.ts';
+import type { KubernetesList, KubernetesObject } from '../../api/object.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { found, isOf } from '../../kubernetes/errors.ts';
 import { resourcePath, type PathType as Collection } from '../../kubernetes/paths.ts';

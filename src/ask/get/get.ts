@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { typeNameOf } from '../../contract/controller.ts';
+import { typeNameOf } from '../../api/resource-type.ts';
 import { answerWith, repeatedly, type Ask, type ExitStatus, type Question } from '../ask.ts';
 import { readObject } from '../cluster/objects.ts';
 import { addCommand, type SharedOptions } from '../options.ts';

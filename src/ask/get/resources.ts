@@ -1,11 +1,12 @@
-import { isNamespaceType, type Controller } from '../../contract/controller.ts';
-import { causeOf, reasonOf } from '../../contract/decision.ts';
-import type { KubernetesObject } from '../../contract/object.ts';
-import type { MessageInput } from '../../contract/words.ts';
-import { NAMESPACES } from '../../controllers/kinds.ts';
+import { isNamespaceType } from '../../api/resource-type.ts';
+import { type Controller } from '../../engine/controller.ts';
+import { causeOf, reasonOf } from '../../runs/decision.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { MessageInput } from '../../api/messages.ts';
+import { NAMESPACES } from '../../api/kinds.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { isPaused } from '../../contract/control.ts';
+import { isPaused } from '../../api/annotations.ts';
 import { listObjects, readObject } from '../cluster/objects.ts';
 import { childrenNotWell, hasStatus } from '../controllers.ts';
 import {

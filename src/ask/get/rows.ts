@@ -1,6 +1,7 @@
-import type { Cause } from '../../contract/cause.ts';
-import { namespaceOf, type Controller } from '../../contract/controller.ts';
-import { workflowIdFor, type ResourceRef } from '../../contract/resource.ts';
+import type { Cause } from '../../api/cause.ts';
+import { namespaceOf } from '../../api/resource-type.ts';
+import { type Controller } from '../../engine/controller.ts';
+import { workflowIdFor, type ResourceRef } from '../../api/resource-ref.ts';
 import { readOpenRuns, type OpenRunReport } from '../../temporal/open-runs.ts';
 import { pendingStepOf } from '../../temporal/run-reader.ts';
 import type { Ask, Question } from '../ask.ts';

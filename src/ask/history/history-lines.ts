@@ -1,5 +1,5 @@
-import { isRestNamed, sentenceOf } from '../../contract/decision.ts';
-import { unreachable } from '../../contract/unreachable.ts';
+import { isRestNamed, sentenceOf } from '../../runs/decision.ts';
+import { unreachable } from '../../api/unreachable.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type {
   TimelineEntry,

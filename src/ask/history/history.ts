@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
-import { bounded } from '../../bounded.ts';
-import { namespaceOf, type ResourceType } from '../../contract/controller.ts';
-import type { KubernetesObject } from '../../contract/object.ts';
-import { EVENTS_OF_CLUSTER_SCOPED } from '../../contract/resource.ts';
-import { EVENTS } from '../../controllers/kinds.ts';
+import { bounded } from '../../temporal/bounded.ts';
+import { namespaceOf, type ResourceType } from '../../api/resource-type.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import { EVENTS_OF_CLUSTER_SCOPED } from '../../api/resource-ref.ts';
+import { EVENTS } from '../../api/kinds.ts';
 import { isOf } from '../../kubernetes/errors.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { ListedRun, RunReader } from '../../temporal/run-reader.ts';

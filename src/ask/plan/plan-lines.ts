@@ -1,8 +1,8 @@
 import { createTwoFilesPatch } from 'diff';
 import { stringify, type Pair } from 'yaml';
-import type { Rest } from '../../contract/decision.ts';
-import { fieldsOf } from '../../controllers/fields.ts';
-import { redacted } from '../../contract/redacted.ts';
+import type { Rest } from '../../runs/decision.ts';
+import { fieldsOf } from '../../api/fields.ts';
+import { redacted } from '../../api/redacted.ts';
 import { harmless, type Paint } from '../output.ts';
 import type { PlannedWrite } from './rehearsal.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { asDryRun, dryRunOnly, isDryRun } from '../../../activities/dry-run.ts';
-import type { KubernetesList, KubernetesObject } from '../../contract/object.ts';
-import { fieldsOf, textOf } from '../../controllers/fields.ts';
+import type { KubernetesList, KubernetesObject } from '../../api/object.ts';
+import { fieldsOf, textOf } from '../../api/fields.ts';
 import { matchesLabels, parseLabelSelector } from '../../api/label-selector.ts';
 import type { KubernetesClient, RequestOptions } from '../../kubernetes/client.ts';
 import { ApiError, found, isOf } from '../../kubernetes/errors.ts';

@@ -1,4 +1,4 @@
-import type { Advice, Cause } from '../../contract/cause.ts';
+import type { Advice, Cause } from '../../api/cause.ts';
 import type { TaskQueuePollers } from '../../temporal/task-queue.ts';
 import { timeText } from '../output.ts';
 import type { AskedOperator } from '../session.ts';

@@ -1,7 +1,7 @@
-import type { Advice } from '../../contract/cause.ts';
-import { isNamespaceType, namespaceOf } from '../../contract/controller.ts';
-import { PAUSED_ANNOTATION } from '../../contract/control.ts';
-import { causeOf, isConverged } from '../../contract/decision.ts';
+import type { Advice } from '../../api/cause.ts';
+import { isNamespaceType, namespaceOf } from '../../api/resource-type.ts';
+import { PAUSED_ANNOTATION } from '../../api/annotations.ts';
+import { causeOf, isConverged } from '../../runs/decision.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { firstOf, UPDATE_PLUGIN, whyLeftOut, whyNoOperator } from '../operator-words.ts';
 import { hasStatus } from '../controllers.ts';

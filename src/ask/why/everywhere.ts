@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { Advice } from '../../contract/cause.ts';
+import type { Advice } from '../../api/cause.ts';
 import type { Ask, ExitStatus, Question } from '../ask.ts';
 import { readRows, type ReadOptions, type Row } from '../get/rows.ts';
 import { durationText, harmless, paintFor, TIMELESS_MS, type Paint } from '../output.ts';

@@ -1,5 +1,5 @@
-import { typeNameOf } from '../../contract/controller.ts';
-import { unreachable } from '../../contract/unreachable.ts';
+import { typeNameOf } from '../../api/resource-type.ts';
+import { unreachable } from '../../api/unreachable.ts';
 import type { ApiError } from '../../kubernetes/errors.ts';
 import { nameOfKind, titleOf } from '../resource-name.ts';
 import { isWell } from '../state.ts';

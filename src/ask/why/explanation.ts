@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { Advice } from '../../contract/cause.ts';
+import type { Advice } from '../../api/cause.ts';
 import type { ExitStatus } from '../ask.ts';
 import { harmless, type Paint } from '../output.ts';
 import { colourOf, type ResourceState } from '../state.ts';

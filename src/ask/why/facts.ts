@@ -1,7 +1,7 @@
-import { isConverged, reasonOf, type NextInHistory } from '../../contract/decision.ts';
-import type { KubernetesObject } from '../../contract/object.ts';
-import type { CommandAdvice } from '../../contract/cause.ts';
-import { fieldsOf, listOf, textOf } from '../../controllers/fields.ts';
+import { isConverged, reasonOf, type NextInHistory } from '../../runs/decision.ts';
+import type { KubernetesObject } from '../../api/object.ts';
+import type { CommandAdvice } from '../../api/cause.ts';
+import { fieldsOf, listOf, textOf } from '../../api/fields.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { ENCRYPTED_WORDS } from '../../temporal/payloads.ts';
 import type { Run } from '../../temporal/run-reader.ts';

@@ -1,7 +1,7 @@
-import type { Cause } from '../../contract/cause.ts';
-import { REJECTED_ANNOTATION } from '../../contract/control.ts';
-import { causeOf, isRest, isRestNamed, type HeldReason } from '../../contract/decision.ts';
-import { RETRYING } from '../../contract/search-attributes.ts';
+import type { Cause } from '../../api/cause.ts';
+import { REJECTED_ANNOTATION } from '../../api/annotations.ts';
+import { causeOf, isRest, isRestNamed, type HeldReason } from '../../runs/decision.ts';
+import { RETRYING } from '../../runs/search-attributes.ts';
 import { isTaskFailing, pendingStepOf, type PauseInTemporal } from '../../temporal/run-reader.ts';
 import { failedStepIn, lastNextOf, type TimelineEntry, type PendingStep } from '../../temporal/timeline.ts';
 import { durationText } from '../output.ts';

@@ -1,5 +1,5 @@
-import type { Controller } from '../../contract/controller.ts';
-import type { LeftRuns } from '../../contract/telemetry.ts';
+import type { Controller } from '../../engine/controller.ts';
+import type { LeftRuns } from '../../runs/telemetry.ts';
 import type { PublishedLease } from '../../config/published.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { LeaseObject, type Lease } from '../../kubernetes/lease.ts';

@@ -1,4 +1,4 @@
-import { RBAC_GROUP } from '../../controllers/kinds.ts';
+import { RBAC_GROUP } from '../../api/kinds.ts';
 
 /*
  * Admission policies say what RBAC cannot: the contents of the objects that the operator may write. The charts name

@@ -1,11 +1,11 @@
-import type { ResourceType } from '../../contract/controller.ts';
+import type { ResourceType } from '../../api/resource-type.ts';
 import {
   ANSWERED_BECAUSE_ANNOTATION,
   ANSWERED_BY_ANNOTATION,
   APPROVED_ANNOTATION,
   REJECTED_ANNOTATION,
-} from '../../contract/control.ts';
-import { NAMESPACES } from '../../controllers/kinds.ts';
+} from '../../api/annotations.ts';
+import { NAMESPACES } from '../../api/kinds.ts';
 import {
   BY_THE_OPERATOR,
   lines,

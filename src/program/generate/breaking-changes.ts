@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { canonicalText } from '../../controllers/fields.ts';
-import type { Definition, FieldSchema } from './definition.ts';
+import { canonicalText } from '../../api/fields.ts';
+import type { Definition, FieldSchema } from './field-schema.ts';
 
 /**
  * What a new definition would no longer accept, one line each. No version is converted into another one, so all stored

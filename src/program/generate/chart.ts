@@ -1,6 +1,6 @@
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import { fieldsOf } from '../../controllers/fields.ts';
+import { fieldsOf } from '../../api/fields.ts';
 import { alertRules } from './alerts.ts';
 import type { Built } from './built.ts';
 import { documents, manifest, type Files } from './files.ts';

@@ -4,7 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { breakingChanges } from './breaking-changes.ts';
 import type { Installed } from './chart.ts';
-import { Definition } from './definition.ts';
+import { Definition } from './field-schema.ts';
 import { readText } from './files.ts';
 import { addedRules, ruleText } from './merge-rules.ts';
 import { LEAVES_ANNOTATION } from './operator-objects.ts';

@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../../contract/controller.ts';
+import type { PolicyRule } from '../../api/policy-rule.ts';
 
 /**
  * The same permissions in the fewest rules: one rule for all resources of an API group with the same verbs. Their order

@@ -1,5 +1,7 @@
-import { RBAC_GROUP } from '../../controllers/kinds.ts';
-import type { Leaves, PolicyRule, ResourceType } from '../../contract/controller.ts';
+import { RBAC_GROUP } from '../../api/kinds.ts';
+import type { Leaves } from '../../engine/controller.ts';
+import type { PolicyRule } from '../../api/policy-rule.ts';
+import type { ResourceType } from '../../api/resource-type.ts';
 import { approvalPolicy } from './approval-policy.ts';
 import type { Built } from './built.ts';
 

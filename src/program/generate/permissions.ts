@@ -1,6 +1,8 @@
 import { defaultOptions } from '../../config/config.ts';
-import { allow, type Controller, type PolicyRule, type ResourceType } from '../../contract/controller.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../controllers/kinds.ts';
+import { allow, type PolicyRule } from '../../api/policy-rule.ts';
+import { type Controller } from '../../engine/controller.ts';
+import { type ResourceType } from '../../api/resource-type.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../api/kinds.ts';
 import { controllersOf, type Program } from '../program.ts';
 import { mergeRules, ruleText } from './merge-rules.ts';
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { misnamed } from '../../api/limits.ts';
-import { VERSION } from '../../version.ts';
+import { VERSION } from '../../config/version.ts';
 import { writeFiles, type Files } from '../generate/files.ts';
 import { addition, kebabCase, renamed, withController, type Names } from './names.ts';
 import { clusterScoped } from './scope.ts';

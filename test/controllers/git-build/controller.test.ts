@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
-import type { DefinedDecision as BuildDecision } from '../../../src/controllers/defined/observation.ts';
+import type { KubernetesObject, ObjectMeta } from '../../../src/api/object.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
+import type { DefinedDecision as BuildDecision } from '../../../src/engine/observation.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import { buildJob, cleanupJob } from '../../../src/controllers/git-build/jobs.ts';
 import { specHash } from '../../../src/controllers/git-build/spec.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
+import type { KubernetesObject } from '../../../src/api/object.ts';
 import { recorded } from '../../../src/controllers/git-build/artifacts.ts';
 import { podView, type PodView } from '../../../src/controllers/git-build/views.ts';
 import { aPodView, LABELS, META } from '../../support/build-views.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Cause } from '../../../src/contract/cause.ts';
+import type { Cause } from '../../../src/api/cause.ts';
 
 import type { JobView } from '../../../src/controllers/git-build/views.ts';
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
+import type { KubernetesObject, ObjectMeta } from '../../../src/api/object.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import { listedBuildView } from '../../../src/controllers/git-build/facts.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
 import { jobView, type JobView } from '../../../src/controllers/git-build/views.ts';
 import { aJobView, FINALIZER, LABELS, META } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';

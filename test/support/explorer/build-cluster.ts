@@ -1,14 +1,13 @@
-import type { ResourceType } from '../../../src/contract/controller.ts';
-import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
-import type { JobView, PodView } from '../../../src/controllers/git-build/views.ts';
-import { jobView, podView } from '../../../src/controllers/git-build/views.ts';
+import type { ResourceType } from '../../../src/api/resource-type.ts';
+import type { KubernetesObject, ObjectMeta } from '../../../src/api/object.ts';
+import { type JobView, type PodView, jobView, podView } from '../../../src/controllers/git-build/views.ts';
 import {
   BINARY_NAME_ANNOTATION,
   BUILDS,
   type StoredBuild as Build,
   type JobPurpose,
 } from '../../../src/controllers/git-build/kind.ts';
-import { JOBS, NODES, PODS } from '../../../src/controllers/kinds.ts';
+import { JOBS, NODES, PODS } from '../../../src/api/kinds.ts';
 import { FOREGROUND, KUBELET } from '../../../testing/explorer/api-server.ts';
 import { objectKey, type SimulatedCluster, type Found } from '../../../testing/explorer/cluster.ts';
 import type { Move } from '../../../testing/explorer/world.ts';

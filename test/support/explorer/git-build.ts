@@ -1,8 +1,8 @@
-import { definedReconciler } from '../../../activities/defined.ts';
-import type { ResourceType } from '../../../src/contract/controller.ts';
-import type { Stalled, Wait } from '../../../src/contract/decision.ts';
-import type { Condition } from '../../../src/contract/control.ts';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
+import { definedReconciler } from '../../../activities/defined-reconciler.ts';
+import type { ResourceType } from '../../../src/api/resource-type.ts';
+import type { Stalled, Wait } from '../../../src/runs/decision.ts';
+import type { Condition } from '../../../src/api/condition.ts';
+import type { KubernetesObject } from '../../../src/api/object.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import {
   BUILD_FINALIZER,
@@ -16,9 +16,9 @@ import {
 } from '../../../src/controllers/git-build/kind.ts';
 import { buildLookups } from '../../../src/controllers/git-build/lookups.ts';
 import { Sharers } from '../../../src/controllers/git-build/sharing.ts';
-import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../../../src/controllers/kinds.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
-import type { AnyDefinition } from '../../../src/controllers/defined/definition.ts';
+import { EVENTS, JOBS, NAMESPACES, NODES, PODS } from '../../../src/api/kinds.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
+import type { AnyDefinition } from '../../../src/engine/definition.ts';
 import { datumOf } from '../../../testing/explorer/values.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { statusAnswer, type Request } from '../../../testing/explorer/api-server.ts';

@@ -1,13 +1,13 @@
-import { definedReconciler } from '../../../activities/defined.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
+import { definedReconciler } from '../../../activities/defined-reconciler.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
+import type { KubernetesObject } from '../../../src/api/object.ts';
 import {
   CLUSTER_ROLES,
   MANAGED_BY,
   MANAGED_BY_LABEL,
   NAMESPACES,
   ROLE_BINDINGS,
-} from '../../../src/controllers/kinds.ts';
+} from '../../../src/api/kinds.ts';
 import { parseLabelSelector } from '../../../src/api/label-selector.ts';
 import { namespaceRoleBinding } from '../../../src/controllers/namespace-role-binding/controller.ts';
 import {

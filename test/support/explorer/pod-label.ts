@@ -1,12 +1,12 @@
-import { definedReconciler } from '../../../activities/defined.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
-import type { KubernetesObject, ObjectMeta } from '../../../src/contract/object.ts';
+import { definedReconciler } from '../../../activities/defined-reconciler.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
+import type { KubernetesObject, ObjectMeta } from '../../../src/api/object.ts';
 import {
   podLabel,
   POD_NAME_ANNOTATION,
   POD_NAME_LABEL,
 } from '../../../src/controllers/pod-label/controller.ts';
-import { PODS } from '../../../src/controllers/kinds.ts';
+import { PODS } from '../../../src/api/kinds.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';

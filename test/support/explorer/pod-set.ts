@@ -1,8 +1,8 @@
-import { definedReconciler } from '../../../activities/defined.ts';
-import type { ResourceType } from '../../../src/contract/controller.ts';
-import type { KubernetesObject, OwnerReference } from '../../../src/contract/object.ts';
-import { controllerOf, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../src/controllers/kinds.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
+import { definedReconciler } from '../../../activities/defined-reconciler.ts';
+import type { ResourceType } from '../../../src/api/resource-type.ts';
+import type { KubernetesObject, OwnerReference } from '../../../src/api/object.ts';
+import { controllerOf, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../src/api/kinds.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
 import { podSet } from '../../../src/controllers/pod-set/controller.ts';
 import { PodSetKind as PodSetKind } from '../../../src/controllers/pod-set/kind.ts';
 import { podSetReference, labelsFor, type Pod } from '../../../src/controllers/pod-set/pod.ts';

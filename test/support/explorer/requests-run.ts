@@ -1,4 +1,4 @@
-import { converged, stalled, waitFor } from '../../../src/contract/decision.ts';
+import { converged, stalled, waitFor } from '../../../src/runs/decision.ts';
 import type { Evaluation } from '../../../src/watcher/evaluation.ts';
 import { move, type Move } from './requests-move.ts';
 import {

@@ -1,8 +1,8 @@
-import { definedReconciler } from '../../../activities/defined.ts';
+import { definedReconciler } from '../../../activities/defined-reconciler.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, SECRETS, SERVICES } from '../../../src/api/built-in.ts';
-import type { KubernetesObject } from '../../../src/contract/object.ts';
-import { definedController } from '../../../src/controllers/defined/controller.ts';
-import { fieldsOf, listOf, type Fields } from '../../../src/controllers/fields.ts';
+import type { KubernetesObject } from '../../../src/api/object.ts';
+import { definedController } from '../../../src/engine/defined-controller.ts';
+import { fieldsOf, listOf, type Fields } from '../../../src/api/fields.ts';
 import type { ServedType } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { objectKey, type SimulatedCluster } from '../../../testing/explorer/cluster.ts';
