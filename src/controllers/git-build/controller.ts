@@ -212,20 +212,29 @@ function deletionOfJob({ name, uid, purpose }: JobDeletion): Deletion {
     : { what: 'Job', count: 0, objects: () => [], helpers: objects };
 }
 
-/** How Jobs ended, which containers have ended, and what keeps Pods from starting. The run itself changes none of it. */
+/**
+ * How Jobs ended, which containers have ended, and what keeps Pods from starting. The run itself changes none of it. A Pod says that its
+ * Job has succeeded before the Job does: that is no news twice, which would make the run look again for nothing.
+ */
 function newsIn(owned: readonly BuildChild[]): readonly string[] {
   const news = owned.flatMap((each) => {
     if (each.kind === 'job')
       return [
-        ...(each.state === 'active' ? [] : [`${each.purpose} Job ${each.name} ${each.uid} ${each.state}`]),
+        ...(each.state === 'active' ? [] : [endOfJob(each, each.state)]),
         ...(each.suspendedBy === undefined ? [] : [`Job ${each.name} is suspended`]),
       ];
+    const isEnough = each.phase === 'succeeded' || (each.purpose === 'cleanup' && each.exitCode === 0);
+    if (isEnough) return [endOfJob({ ...each, uid: each.jobUid }, 'succeeded')];
     return [
       ...(each.trouble === undefined ? [] : [`${each.purpose} Pod ${each.trouble.text}`]),
       ...(each.exitCode === undefined ? [] : [`${each.purpose} Pod ${each.name} has ended its work`]),
     ];
   });
   return [...new Set(news)].sort();
+}
+
+function endOfJob({ purpose, uid }: Pick<JobView, 'purpose' | 'uid'>, state: JobView['state']): string {
+  return `${purpose} Job ${uid} ${state}`;
 }
 
 function desired({ view: { spec }, isBeingDeleted }: Build): string {

@@ -64,6 +64,12 @@ const pod = (status: object) => {
   const { template } = manifestOf().spec;
   return childOf(pods, stored(template, { name: 'pod', namespace: 'shop', uid: 'pod' }, status));
 };
+const exited = (name: string) => ({ name, state: { terminated: { exitCode: 0 } } });
+function podOf(manifest: typeof CLEANUP, jobUid: string, status: object) {
+  const { template } = manifest.spec;
+  const labels = { ...template.metadata.labels, 'batch.kubernetes.io/controller-uid': jobUid };
+  return childOf(pods, stored(template, { name: 'pod', namespace: 'shop', uid: 'pod', labels }, status));
+}
 const UNPULLABLE = {
   phase: 'Pending',
   containerStatuses: [{ image: 'golang:1.13', state: { waiting: { reason: 'ErrImagePull' } } }],
@@ -158,10 +164,26 @@ describe('the watcher of builds', () => {
 describe('news to a run', () => {
   it('is how a Job ended, and what keeps a Pod from starting', () => {
     expect(inputs(job(ended('Complete')), cleanup(ended('Failed')), pod(UNPULLABLE))).toEqual([
-      'build Job build-helloworld job-1 succeeded',
+      'build Job job-1 succeeded',
       'build Pod cannot pull the image golang:1.13',
-      'cleanup Job x-delete job-2 failed',
+      'cleanup Job job-2 failed',
     ]);
+  });
+
+  it.each<[string, object, string, object]>([
+    ['build', manifestOf(), 'job-1', { phase: 'Succeeded', containerStatuses: [exited('build')] }],
+    ['cleanup', CLEANUP, 'job-2', { phase: 'Running', containerStatuses: [exited('cleanup')] }],
+  ])('is the end of a %s once, whether its Pod or the Job says it first', (purpose, of, uid, status) => {
+    const its = purpose === 'build' ? job : cleanup;
+    const said = inputs(its(), podOf(of as typeof CLEANUP, uid, status));
+    expect(said).toEqual([`${purpose} Job ${uid} succeeded`]);
+    expect(inputs(its(ended('Complete')), podOf(of as typeof CLEANUP, uid, status))).toEqual(said);
+    expect(inputs(its(ended('Complete')))).toEqual(said);
+  });
+
+  it('is that a container has built while another one runs on', () => {
+    const status = { phase: 'Running', containerStatuses: [exited('build')] };
+    expect(inputs(job(), podOf(manifestOf(), 'job-1', status))).toEqual(['build Pod pod has ended its work']);
   });
 
   it('is nothing of what the run does itself: it creates and deletes Jobs', () => {
