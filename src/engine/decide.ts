@@ -490,13 +490,22 @@ class Deciding {
   }
 
   /** The status says it first. @throws Error where it rests by what no watch shows: each change would begin a run */
-  #rest(rest: Rest): DefinedDecision {
+  #rest(its: Rest): DefinedDecision {
+    const rest = this.#untilNoneIsInProgress(its);
     const report = reportStep(this.#at, rest);
     if (report === undefined && isConverged(rest) && this.#asked.size > 0)
       throw new RestsByLookup(
         `decide asks for ${lookupsInWords(this.#asked)} on the way to next.converged: no watch shows it, so that each change begins a run; decide that from what is watched, or from observe`,
       );
     return report ?? rest;
+  }
+
+  /** That an attempt may be in progress is no longer said once none can be. */
+  #untilNoneIsInProgress(rest: Rest): Rest {
+    const forMs = unknownFor(this.#at);
+    const isSaid = stepUnderWay(this.#at.view) !== undefined;
+    if (!isSaid || forMs === 0 || (rest.do !== 'wait' && rest.do !== 'stalled')) return rest;
+    return { ...rest, recheckMs: Math.min(rest.recheckMs ?? Infinity, forMs) };
   }
 
   get #writesStatus(): boolean {

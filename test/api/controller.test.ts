@@ -341,6 +341,20 @@ describe('an attempt of an earlier run', () => {
     expect(decided(unknown({ isEndUnseen: true, step: 'remove' }))).toBe('provision');
   });
 
+  it('that the status says may be in progress ends a longer wait, so that the status says it no longer than it may be', () => {
+    const waits = {
+      ...bucket,
+      decide: (): Decision => ({ is: 'wait', what: 'the store', recheckAfter: '10m' }),
+    };
+    const told = decide({ ...begun, unknownForMs: 4_000 }, waits);
+    if (!('status' in told)) throw new Error(`it does ${told.do}`);
+    const waiting = { ...begun, status: told.status, unknownForMs: 4_000 };
+    expect(decide(waiting, waits)).toMatchObject({ do: 'wait', recheckMs: 4_000 });
+    expect(decide({ ...waiting, unknownForMs: 0 }, waits)).toMatchObject({
+      status: { conditions: expect.arrayContaining([expect.objectContaining({ reason: 'NoneInProgress' })]) },
+    });
+  });
+
   it('is not waited for where none has begun: a new resource, an edit and a deletion', () => {
     expect(mayArrive({})).toBeUndefined();
     expect(mayArrive({ status: READY })).toBeUndefined();

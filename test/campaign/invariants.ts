@@ -237,7 +237,8 @@ function goneTooSoon(writes: readonly Journalled[], versions: readonly Version[]
     const build = objectIn(answer);
     if (about.resource !== 'xxxes' || !Array.isArray(finalizersLeft) || build === undefined) return [];
     if (finalizersLeft.includes(BUILD_FINALIZER)) return [];
-    const running = activeJobsOf(build.metadata.uid, versionOfEnd(build, versions), versions);
+    const before = versionOfEnd(build, versions);
+    const running = activeJobsOf(build.metadata.uid, before, versions);
     return running.map((job) => `I8: ${nameOf(request, place)} let it go while Job ${job} runs`);
   });
 }
@@ -277,7 +278,19 @@ function activeJobsOf(buildUid: string, before: number, versions: readonly Versi
       ({ object }) =>
         !conditionsOf(object).some(isEnd) && Number(valueAt(object, 'status', 'succeeded') ?? 0) === 0,
     )
+    .filter(({ object }) => !hasSucceeded(object.metadata.uid, before, versions))
     .map(({ object }) => object.metadata.name);
+}
+
+/** A Pod says so first. With a sidecar, the Job runs on. */
+function hasSucceeded(jobUid: string, before: number, versions: readonly Version[]): boolean {
+  return versions.some(
+    ({ resource, object }) =>
+      resource === 'pods' &&
+      controllerOf(object.metadata)?.uid === jobUid &&
+      Number(object.metadata.resourceVersion) < before &&
+      phaseOf(object) === 'Succeeded',
+  );
 }
 
 function isEnd({ type, status }: { readonly type?: unknown; readonly status?: unknown }): boolean {
