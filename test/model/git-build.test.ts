@@ -1,4 +1,6 @@
-import { jest } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
+import { exploreSystem } from '../../testing/explorer/explorer.ts';
+import { operatorIn } from '../../testing/explorer/operator.ts';
 import { buildWorld } from '../support/explorer/git-build.ts';
 import { but, exploreAll, FAULTS, NOTHING, pairs, twoOf } from '../support/explorer/table.ts';
 
@@ -76,4 +78,18 @@ exploreAll({
     slowness: 0,
     after: ['remove + freeName', 'remove + timer', 'skip + remove'],
   },
+});
+
+it('leaves no binary where it is deleted before the watch of Pods shows where it runs', async () => {
+  const its = operatorIn(ONE_NODE, { slowness: 1, budget: { remove: 1 } });
+  const early = new Set<string>();
+  const next = async (place: string) => {
+    const all = await its.next(place);
+    const isDue = all.some(({ disturbance }) => disturbance === 'remove');
+    if (isDue && all.some(({ what }) => what.startsWith('the watch of pods '))) early.add(place);
+    return all;
+  };
+  await exploreSystem({ ...its, next }, { statesMax: 20_000 });
+  // From each of these moments on, everything goes on in every order.
+  expect(early.size).toBeGreaterThan(8);
 });
