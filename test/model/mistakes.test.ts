@@ -142,14 +142,7 @@ const OF_STEPS: readonly Mistake[] = [
     'the role binding of somebody else is written',
   ],
   [
-    'a step that trusts a view that lags behind',
-    BUILD,
-    { slowness: 1, budget: { deleteJob: 1 } },
-    TRUSTS_ITS_VIEW,
-    'a Job is created for a spec that is built',
-  ],
-  [
-    'a Job that is deleted without a look at where it runs',
+    'a step that deletes a Job, and trusts a view that does not show where it runs',
     BUILD,
     { slowness: 1, budget: { remove: 1 } },
     TRUSTS_ITS_VIEW,
