@@ -27,12 +27,9 @@ export async function withHeartbeats<T>(
   const beat = () =>
     context.heartbeat({ did: addedUp([...before, ...soFar]), ...(begunMs !== undefined && { begunMs }) });
   const beating = setInterval(beat, HEARTBEAT_EVERY_MS);
-  const begins = (atMs: number) => {
-    begunMs = atMs;
-    beat();
-  };
   try {
-    return await attempt({ did: (did) => (soFar = did), begins });
+    // The next heartbeat says it: an attempt that is lost before that counts as begun when its loss is noticed, which is later.
+    return await attempt({ did: (did) => (soFar = did), begins: (atMs) => (begunMs = atMs) });
   } catch (error) {
     if (soFar.length > 0 || begunMs !== undefined) beat();
     throw error;

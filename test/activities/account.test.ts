@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Memory } from '../../activities/run-memory.ts';
 import { stepActivities } from '../../activities/index.ts';
 import type { AttemptContext, Performed, Reconciler } from '../../activities/reconciler.ts';
 import type { Circumstances } from '../../src/engine/holds/control.ts';
 import { converged, type NextStep, type Step } from '../../src/runs/decision.ts';
-import type { Heartbeat, KeyedAttempt, StepInput } from '../../src/runs/run.ts';
+import { HEARTBEAT_EVERY_MS, type Heartbeat, type KeyedAttempt, type StepInput } from '../../src/runs/run.ts';
 import type { UnknownAttempt } from '../../src/api/unknown-attempt.ts';
 import { PODS } from '../../src/api/kinds.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
@@ -64,11 +64,21 @@ function attempts({ digest = 'a', observe = () => Promise.resolve('missing'), ru
 }
 
 describe('an attempt of a durable step', () => {
-  it('has the key of its run, and says in a heartbeat when it began', async () => {
+  it('has the key of its run, and costs no heartbeat where it ends at once', async () => {
     const { attempt, keys, beats } = attempts();
     expect(await attempt()).toEqual({ did: DID, next: converged('it is there') });
     expect(keys).toEqual(['key-1']);
-    expect(beats).toEqual([{ did: [], begunMs: expect.any(Number) }]);
+    expect(beats).toEqual([]);
+  });
+
+  it('says in its heartbeats when it began', async () => {
+    jest.useFakeTimers({ now: 400, doNotFake: ['queueMicrotask', 'nextTick'] });
+    const { attempt, beats } = attempts({
+      run: () =>
+        jest.advanceTimersByTimeAsync(HEARTBEAT_EVERY_MS).then(() => ({ observation: 'there', did: DID })),
+    });
+    await attempt().finally(() => jest.useRealTimers());
+    expect(beats).toEqual([{ did: [], begunMs: 400 }]);
   });
 
   it('that is refused fails for good, as Temporal has it: the run itself tries again', async () => {
