@@ -12,6 +12,7 @@ import {
 import {
   isDirty,
   isInProgress,
+  isKnownHere,
   newState,
   queued,
   SETTLED,
@@ -120,11 +121,12 @@ function notNeeded(before: RequestState, { nowMs }: RequestClock): RequestOutcom
 function toEnd(before: RequestState, nowMs: number): RequestState | undefined {
   const state = effectSeen({
     ...before,
+    // Most often a resource is in its desired state because its run is just ending.
+    run: before.run.is === 'started' ? { ...before.run, isHere: false } : before.run,
     reported: undefined,
     firstSeen: undefined,
     requestedFor: undefined,
     withoutEffect: 0,
-    // Most often a resource is in its desired state because its run is just ending.
     notBeforeMs: nowMs + timing.NOT_NEEDED_AFTER_MS,
   });
   if (state.run.is !== 'unknown') return queued(state);
@@ -154,7 +156,8 @@ function turn(state: RequestState, view: Evaluation | undefined): RequestOutcome
     requestedFor: { fingerprint: fingerprintOf(view), inputs: view.inputs },
   };
   const change = state.firstSeen === undefined ? 'seen' : 'possible';
-  return call(asked, { call: 'start', view, change });
+  // A start would only find the run that is open.
+  return call(asked, { call: isKnownHere(state) ? 'signal' : 'start', view, change });
 }
 
 function signalTheEnd(state: RequestState, view: Evaluation | undefined): RequestOutcome {
@@ -188,14 +191,14 @@ function answered(
     case 'started': {
       const { isDirty: isDirtyStill } = phase;
       const starting = { at: 'starting', untilMs: nowMs + timing.EFFECT_MS, isDirty: isDirtyStill } as const;
-      const run = { is: 'started', touchedAtMs: nowMs } as const;
+      const run = { is: 'started', touchedAtMs: nowMs, isHere: true } as const;
       return only({ ...state, run, firstSeen: undefined, failures: 0, phase: starting });
     }
     case 'already-open':
       return call(state, { ...phase, call: 'signal' }, phase.isDirty);
     case 'already-told':
     case 'signalled': {
-      const run = { is: 'started', touchedAtMs: nowMs } as const;
+      const run = { is: 'started', touchedAtMs: nowMs, isHere: isKnownHere(state) } as const;
       return only(afterCall({ ...state, run }, phase.isDirty));
     }
     case 'not-open':
@@ -204,13 +207,12 @@ function answered(
 }
 
 /** A run that was open a moment ago has ended before it was signalled. */
-function notOpen(
-  state: RequestState,
-  { call: kind, isDirty: isDirtyStill }: Calling,
-  nowMs: number,
-): RequestOutcome {
+function notOpen(state: RequestState, phase: Calling, nowMs: number): RequestOutcome {
+  const { call: kind, isDirty: isDirtyStill } = phase;
   if (kind === 'signal the end')
     return isDirtyStill ? only(afterCall({ ...state, run: { is: 'unknown' } }, true)) : NOTHING;
+  if (isKnownHere(state))
+    return call({ ...state, run: { is: 'unknown' } }, { ...phase, call: 'start' }, isDirtyStill);
   const run = { is: 'started', touchedAtMs: nowMs } as const;
   return only(afterCall({ ...state, run, reported: undefined }, true));
 }

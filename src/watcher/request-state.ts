@@ -8,8 +8,8 @@ import { SPACING_MS, UNCHANGED_IN_BACKOFF_MS, UNCHANGED_MS, YOUNG_MS } from './t
 export type RunKnowledge =
   /** None was started, signalled or listed that has not ended, as far as is known. */
   | { readonly is: 'unknown' }
-  /** It was started or signalled, and may have ended since. */
-  | { readonly is: 'started'; readonly touchedAtMs: number }
+  /** It was started or signalled, and may have ended since. `isHere`: on the operator's own task queue. */
+  | { readonly is: 'started'; readonly touchedAtMs: number; readonly isHere?: boolean }
   /** The last list of the open runs has it, and it was not signalled since. */
   | {
       readonly is: 'open';
@@ -59,7 +59,7 @@ export interface Calling {
   readonly at: 'calling';
   readonly call:
     | 'start'
-    /** The start has found an open run. */
+    /** A run is known to be open. */
     | 'signal'
     | 'signal the end';
   /** What the call was decided from; undefined: the resource is gone. */
@@ -168,6 +168,11 @@ export function isInProgress(state: RequestState | undefined): boolean {
 /** Whether Temporal is being asked. */
 export function isCalling(state: RequestState | undefined): boolean {
   return state?.phase.at === 'calling';
+}
+
+/** Whether a run is known that has not ended and is on the operator's own task queue. */
+export function isKnownHere({ run }: RequestState): boolean {
+  return run.is === 'open' || (run.is === 'started' && run.isHere === true);
 }
 
 /** Whether it is to be started or signalled, be it now or later. */

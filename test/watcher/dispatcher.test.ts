@@ -155,8 +155,17 @@ describe('a resource that is not in its desired state', () => {
     sees(web, { ...edited('generation 2'), observation: 'that' });
     await after(1_000);
     expect(runs.calls).toEqual(['start web', 'signal web: no label']);
-    // The second start finds the run open: the signal follows it.
-    expect(handed).toEqual(['this', 'that', 'that'].map((view) => [workflowIdFor(web), view]));
+    // A run that is known to be open is signalled without a start that would only find it.
+    expect(handed).toEqual(['this', 'that'].map((view) => [workflowIdFor(web), view]));
+  });
+
+  it('gets a run at once where the one that is signalled has ended unnoticed', async () => {
+    const { runs, sees } = await anOpenRun();
+    await after(1_000);
+    runs.end(web);
+    sees(web, edited('generation 2'));
+    await after(AT_ONCE);
+    expect(runs.calls).toEqual(['start web', 'signal web: no label', 'start web']);
   });
 
   it('gets its run at once where it needs one again, right after it needed none', async () => {
