@@ -173,10 +173,6 @@ export class OwnedPodBuilder {
     return this.#withMetadata({ resourceVersion });
   }
 
-  withUid(uid: string): OwnedPodBuilder {
-    return this.#withMetadata({ uid });
-  }
-
   /** Of another controller. */
   foreign(): OwnedPodBuilder {
     const controller = podSetReference({ name: 'other', uid: 'uid-of-other' });
