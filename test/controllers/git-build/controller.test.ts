@@ -111,7 +111,7 @@ describe('the watcher of builds', () => {
       { status: { ...BUILT, conditions: [BEGUN] }, metadata: { finalizers: [] } },
       'addFinalizer',
     ],
-    ['has another spec', { status: SUCCEEDED, metadata: { generation: 2 } }, 'updateStatus'],
+    ['has another spec', { status: SUCCEEDED, metadata: { generation: 2 } }, 'observe'],
     [
       'has left an old binary',
       { status: { ...SUCCEEDED, artifacts: [{ node: 'n', binary: 'old' }] } },
@@ -125,6 +125,19 @@ describe('the watcher of builds', () => {
     ],
   ])('starts a run for a build that %s', (_, given, first) => {
     expect(decision(given)).toMatchObject({ do: first });
+  });
+
+  it('looks up whether an earlier Job runs that is not shown yet, unless the spec was never changed', () => {
+    expect(decision({})).toMatchObject({ do: 'updateStatus', status: { phase: 'Pending' } });
+    const given = { metadata: { generation: 2 }, spec: { ...SAMPLE, jobName: 'other' } };
+    expect(decision(given)).toMatchObject({ do: 'observe', lookups: ['running'] });
+    const [seen, before] = [observed(given, []), observed({}, [job()])];
+    if (seen === 'gone' || before === 'gone') throw new Error('it is there');
+    const running = { jobs: before.owned.map(({ view }) => view), pods: [] };
+    expect(controller.decide({ ...seen, lookups: { running } }, NOW_MS)).toMatchObject({
+      do: 'updateStatus',
+      status: { message: 'Job build-helloworld is being deleted' },
+    });
   });
 
   it('lets a run wait while its Job runs, and calls for a step when it ends or is deleted by somebody', () => {
