@@ -63,6 +63,8 @@ export function definedReconciler(
       confirm,
       isShown: (observation: DefinedObservation) =>
         observation !== 'gone' && observation.isOwnedShown === true,
+      hasShown: (shown: DefinedObservation, written: DefinedObservation) =>
+        shown !== 'gone' && written !== 'gone' && shown.view.resourceVersion === written.view.resourceVersion,
     }),
     perform: async (step, observation, context) =>
       withLookups(await perform(step, observation, context), { step, observation, context }),

@@ -141,7 +141,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
         };
         const run = new StepRun(this.#reconciler, context);
         try {
-          const end = await this.#remembering(execution, (known) => run.perform(name, known));
+          const end = await this.#remembering(ref, execution, (known) => run.perform(name, known));
           this.#record(ref, end.events, runLog);
           return resultOf(end);
         } catch (error) {
@@ -205,11 +205,16 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
 
   /** The step gets what was known, and leaves what it knows. */
   async #remembering(
+    ref: ResourceRef,
     execution: Execution,
     step: (known: KnownObservation<O> | undefined) => Promise<StepEnd<O>>,
   ): Promise<StepEnd<O>> {
-    const { memory } = this.#dependencies;
-    const end = await step(memory.take(execution) as KnownObservation<O> | undefined);
+    const { memory, watched } = this.#dependencies;
+    const shownSince = (written: unknown) => {
+      const shown = watched?.(ref) as O | undefined;
+      return shown !== undefined && this.#reconciler.hasShown?.(shown, written as O) ? shown : undefined;
+    };
+    const end = await step(memory.take(execution, shownSince) as KnownObservation<O> | undefined);
     // What was known before a rest says nothing about what happens meanwhile.
     if (isRest(end.next)) memory.rest(execution);
     else memory.keep(execution, end.known);

@@ -114,6 +114,8 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   confirm?(step: S, view: O, context: AttemptContext<O>): Promise<O | undefined>;
   /** Whether what is known after a step is in part what the watcher shows: the next step has to {@link confirm} it. Default: it is not. */
   isShown?(observation: O): boolean;
+  /** Whether a view of the watcher has what a run has just read or written of the resource. Only beside {@link confirm}. */
+  hasShown?(view: O, written: O): boolean;
   /**
    * What is known, with a refusal that another process has met. Only where `decide` considers refusals.
    *

@@ -703,6 +703,20 @@ describe('the activities of a controller', () => {
     expect(shelf.calls).toEqual(['observe', 'addBook', 'observe', 'addBook']);
   });
 
+  it.each([
+    ['has what was written: nothing is read', { ...MISSING, wanted: 2, books: 1 }, ['confirm', 'addBook']],
+    ['lacks it: it is read', MISSING, ['observe', 'addBook']],
+  ])('go on after a signal with what the watcher shows by then, which %s', async (_, shown, expected) => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const hasShown = (view: Shelf, written: Shelf) => view.books === written.books;
+    const { memory, call } = theActivitiesOf({ reconciler: { ...shelf.reconciler, hasShown } }, () => shown);
+    await call('addBook');
+    shelf.calls.length = 0;
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    await call('addBook', 1);
+    expect(shelf.calls).toEqual(expected);
+  });
+
   it('never take what is known of one resource for another, whatever a workflow of somebody else asks for', async () => {
     const shelf = aShelf({ ...MISSING, wanted: 2 });
     const { memory, call } = theActivitiesOf(shelf);
