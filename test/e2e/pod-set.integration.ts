@@ -41,7 +41,10 @@ function create(replicas: number): Promise<PodSet> {
   return cluster.create<PodSet>(PodSetKind, aPodSet().in(namespace).wanting(replicas).manifest);
 }
 
-const podsIn = () => cluster.list<Pod>(PODS, { namespace });
+async function podsIn(): Promise<readonly Pod[]> {
+  const path = resourcePath(PODS, { namespace });
+  return (await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path })).items;
+}
 
 const namesOf = (pods: readonly KubernetesObject[]) => pods.map(({ metadata }) => metadata.name).sort();
 

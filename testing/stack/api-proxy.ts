@@ -64,6 +64,8 @@ export class ApiProxy {
   /** Whether connections are cut off, and new ones too. */
   isAway = false;
   readonly watches = new Set<WatchPipe>();
+  /** What the operator gets in place of an answer, or of an event. Default: that itself. */
+  inPlaceOf: (text: string) => string = (text) => text;
   /** Asked for every watch: how its events get on from now on. */
   onWatch: (watch: WatchPipe) => void = () => undefined;
   readonly #server: Server;
@@ -163,7 +165,7 @@ export class ApiProxy {
       return;
     }
     outgoing.writeHead(seen.status, withoutFraming(answer));
-    outgoing.end(bytes, verdict.afterAnswer);
+    outgoing.end(this.inPlaceOf(bytes.toString()), verdict.afterAnswer);
   }
 
   #pipe(answer: IncomingMessage, { outgoing, seen }: Exchange): void {
@@ -171,7 +173,8 @@ export class ApiProxy {
     outgoing.writeHead(200, withoutFraming(answer));
     outgoing.flushHeaders();
     const { resource } = seen.about;
-    const watch = new WatchPipe({ resource, answer, outgoing });
+    const inPlaceOf = (line: string) => this.inPlaceOf(line);
+    const watch = new WatchPipe({ resource, answer, outgoing, inPlaceOf });
     this.watches.add(watch);
     outgoing.on('close', () => this.watches.delete(watch));
     this.onWatch(watch);
