@@ -5,7 +5,14 @@
  */
 
 import type { StepInput } from '../src/runs/run.ts';
-import { type DecisionEvent, isRest, type Observe, type StepReport, waitFor } from '../src/runs/decision.ts';
+import {
+  type DecisionEvent,
+  isRest,
+  type Observe,
+  type Step,
+  type StepReport,
+  waitFor,
+} from '../src/runs/decision.ts';
 import { activityInfo, Context } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -32,7 +39,7 @@ import type { NoTurn, Turn, Turns } from './turns.ts';
 
 /** All activities, by the names that workflows call them by. @param reconcilers by the names of their controllers */
 export function activitiesFor(
-  reconcilers: Readonly<Record<string, Reconciler>>,
+  reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>>,
   dependencies: ReconcileDependencies,
 ): StepActivities {
   const activities = Object.entries(reconcilers).map(
@@ -85,8 +92,8 @@ export type StepActivity = (input: StepInput) => Promise<StepReport>;
 export type StepActivities = Readonly<Record<string, StepActivity>>;
 
 /** The step activities of one controller by their names, with `observe` among them. */
-export function stepActivities<O>(
-  reconciler: Reconciler<O>,
+export function stepActivities<O, S extends Step, L extends Observe>(
+  reconciler: Reconciler<O, S, L>,
   dependencies: ReconcileDependencies,
 ): StepActivities {
   const activities = new ControllerActivities(reconciler, dependencies);
@@ -98,8 +105,8 @@ export function stepActivities<O>(
 const BEGUN_MAX = 2_000;
 
 /** What surrounds a step: only one at a time for each resource, what is known before and after it, and its Events. */
-class ControllerActivities<O> {
-  readonly #reconciler: Reconciler<O>;
+class ControllerActivities<O, S extends Step, L extends Observe> {
+  readonly #reconciler: Reconciler<O, S, L>;
   readonly #dependencies: ReconcileDependencies;
   readonly #regarding: Regarding;
   readonly #superseding: Superseding;
@@ -107,7 +114,7 @@ class ControllerActivities<O> {
   /** By run: its first look has found that nothing of an earlier run may still arrive. Its result may have got lost. */
   readonly #begun = new LRUCache<string, true>({ max: BEGUN_MAX });
 
-  constructor(reconciler: Reconciler<O>, dependencies: ReconcileDependencies) {
+  constructor(reconciler: Reconciler<O, S, L>, dependencies: ReconcileDependencies) {
     this.#reconciler = reconciler;
     this.#dependencies = dependencies;
     this.#superseding = dependencies.superseding ?? new Superseding();
@@ -134,7 +141,7 @@ class ControllerActivities<O> {
         };
         const run = new StepRun(this.#reconciler, context);
         try {
-          const end = await this.#remembering(execution, (known) => run.perform(name, known));
+          const end = await this.#remembering(ref, execution, (known) => run.perform(name, known));
           this.#record(ref, end.events, runLog);
           return resultOf(end);
         } catch (error) {
@@ -198,11 +205,16 @@ class ControllerActivities<O> {
 
   /** The step gets what was known, and leaves what it knows. */
   async #remembering(
+    ref: ResourceRef,
     execution: Execution,
     step: (known: KnownObservation<O> | undefined) => Promise<StepEnd<O>>,
   ): Promise<StepEnd<O>> {
-    const { memory } = this.#dependencies;
-    const end = await step(memory.take(execution) as KnownObservation<O> | undefined);
+    const { memory, watched } = this.#dependencies;
+    const shownSince = (written: unknown) => {
+      const shown = watched?.(ref) as O | undefined;
+      return shown !== undefined && this.#reconciler.hasShown?.(shown, written as O) ? shown : undefined;
+    };
+    const end = await step(memory.take(execution, shownSince) as KnownObservation<O> | undefined);
     // What was known before a rest says nothing about what happens meanwhile.
     if (isRest(end.next)) memory.rest(execution);
     else memory.keep(execution, end.known);

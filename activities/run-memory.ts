@@ -51,17 +51,24 @@ export class Memory {
 
   /**
    * Hands over what is known, once: whoever fails with it leaves nothing behind. What the last step left counts until
-   * the next signal. The watcher's view counts for a run that begins, or goes on after a rest: of one that works it may
+   * the next signal. The watcher's view counts for a run that begins, or goes on after a rest. That of one that works may
    * lack the latest writes.
+   *
+   * @param shownSince what the watcher shows by now, if that has what the run has written
    */
-  take(execution: Execution): KnownObservation | undefined {
-    const { workflowId, runId, changes } = execution;
+  take(
+    { workflowId, runId, changes }: Execution,
+    shownSince?: (written: unknown) => unknown,
+  ): KnownObservation | undefined {
     const view = this.#views.get(workflowId);
     const remembered = this.#runs.get(runId);
-    this.#views.delete(workflowId);
     this.#runs.set(runId, { changes, known: undefined });
-    if (remembered === undefined) return view;
-    return remembered.changes === changes ? remembered.known : undefined;
+    // The view came with a signal that the run has not seen yet.
+    if (remembered?.changes === changes) return remembered.known;
+    this.#views.delete(workflowId);
+    if (remembered === undefined || view === undefined) return view;
+    const shown = remembered.known && shownSince?.(remembered.known.observation);
+    return shown === undefined ? undefined : { observation: shown, source: 'watch' };
   }
 
   /** The run rests: when it goes on, the view counts that has made it do so. */

@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { PolicyRule } from '../src/api/policy-rule.ts';
 import type { KubernetesObject } from '../src/api/object.ts';
-import {
-  BUILD_KIND,
-  BUILDS,
-  type StoredBuild as Build,
-  type BuildSpec,
-} from '../src/controllers/git-build/kind.ts';
+import { BUILD_KIND, BUILDS, type BuildSpec } from '../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_SET_KIND, type PodSet } from './support/pod-sets.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
@@ -76,60 +71,22 @@ describe('admission refuses, and says which field is wrong:', () => {
     ['no replicas', () => tried(PodSetKind, aPodSet(undefined)), 'spec.replicas: Required value'],
     ['a name of 64 characters', () => tried(PodSetKind, aPodSet(1, 'a'.repeat(64))), 'choose a shorter one'],
     [
-      'a gitUrl that git takes for an option',
-      () => tried(BUILDS, aBuild({ gitUrl: '--upload-pack=id' })),
-      'spec.gitUrl',
-    ],
-    [
       'a gitUrl that names a remote helper',
       () => tried(BUILDS, aBuild({ gitUrl: 'ext::sh -c id' })),
       'spec.gitUrl',
-    ],
-    [
-      'a binaryName that leads upwards',
-      () => tried(BUILDS, aBuild({ binaryName: '../x' })),
-      'spec.binaryName',
-    ],
-    [
-      'a clonePath that leads upwards',
-      () => tried(BUILDS, aBuild({ clonePath: '/root/../opt' })),
-      'spec.clonePath',
     ],
     [
       'a clonePath below the host directory',
       () => tried(BUILDS, aBuild({ clonePath: '/opt/src' })),
       'spec.clonePath',
     ],
-    ['a jobName of two lines', () => tried(BUILDS, aBuild({ jobName: 'a\nb' })), 'spec.jobName'],
     [
       'a buildCommand that is too long',
       () => tried(BUILDS, aBuild({ buildCommand: 'x'.repeat(16_385) })),
       'spec.buildCommand',
     ],
-    [
-      'an Xxx without a jobName',
-      () => tried(BUILDS, aBuild({ jobName: undefined })),
-      'spec.jobName: Required value',
-    ],
   ])('%s', async (_what, attempt, message) => {
     expect(await refusal(attempt())).toContain(message);
-  });
-});
-
-describe('admission accepts', () => {
-  it('a PodSet name of 63 characters', async () => {
-    const name = 'a'.repeat(63);
-    expect((await tried<PodSet>(PodSetKind, aPodSet(1, name))).metadata.name).toBe(name);
-  });
-
-  it.each([
-    ['the sample', {}],
-    ["git's scp form", { gitUrl: 'git@github.com:kelseyhightower/helloworld.git' }],
-    ['a URL with what must be encoded', { gitUrl: 'https://example.com/a%20b?c=d&e=%3B' }],
-    ['folders that are named like those of the system', { clonePath: '/process/devices' }],
-    ['any shell', { buildCommand: 'make\ngo build -o "$OUT" ./... && echo `date` $(id); true' }],
-  ])('%s', async (_, spec) => {
-    expect((await tried<Build>(BUILDS, aBuild(spec))).spec).toEqual({ ...GOOD, ...spec });
   });
 });
 

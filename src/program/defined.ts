@@ -29,9 +29,8 @@ export function definedWith(
 ): ProgramController {
   return {
     name,
-    controller: (options) => definedController(definitionFor(options), options.reconciliation),
-    reconciler: (client, options) =>
-      definedReconciler(definitionFor(options), client, options.reconciliation),
+    controller: (options) => definedController(definitionFor(options)),
+    reconciler: (client, options) => definedReconciler(definitionFor(options), client),
   };
 }
 

@@ -9,7 +9,8 @@ import { ConfigurationError } from '../config/configuration-error.ts';
 import { typeNameOf } from '../api/resource-type.ts';
 import { type Controller } from '../engine/controller.ts';
 import type { CustomResourceDefinition } from '../api/kind.ts';
-import type { ControlOptions } from '../engine/holds/holds.ts';
+import type { Step } from '../runs/decision.ts';
+import { controlled, type ControlOptions } from '../engine/holds/controlled.ts';
 import type { GitBuildOptions } from '../controllers/git-build/kind.ts';
 import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -28,7 +29,7 @@ export interface ProgramController {
   /** Those of its own. */
   readonly options?: z.ZodObject | undefined;
   controller(options: ControllerOptions): Controller;
-  reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler;
+  reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
   /** Its `observe` is not called. Default: it is. */
   readonly isUnobserved?: boolean;
   /** The same, for a plan, which writes to no outside system. Default: the controller uses none. */
@@ -49,7 +50,7 @@ export function controllersOf(program: Program, options: ControllerOptions): rea
   return controllers.map((each) => {
     const otherFinalizers = finalizersBeside(each, controllers);
     const beside = otherFinalizers.length === 0 ? each : { ...each, otherFinalizers };
-    return beside;
+    return controlled(beside, options.reconciliation);
   });
 }
 

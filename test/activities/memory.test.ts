@@ -48,8 +48,33 @@ describe('what a process knows of a run', () => {
     const memory = new Memory();
     memory.keep(stepOf('run-1', 0), live);
     memory.seed('pod-set/shop/web/uid-1', 'a view');
-    expect(memory.take(stepOf('run-1', 1))).toBeUndefined();
-    expect(memory.take(stepOf('run-1', 1))).toBeUndefined();
+    expect(memory.take(stepOf('run-1', 1), () => undefined)).toBeUndefined();
+    expect(memory.take(stepOf('run-1', 1), () => 'what is shown by now')).toBeUndefined();
+  });
+
+  it('is what is shown by now once a run that works was signalled, if that has what the run has written', () => {
+    const memory = new Memory();
+    const written: unknown[] = [];
+    const shownSince = (seen: unknown) => {
+      written.push(seen);
+      return 'what is shown by now';
+    };
+    memory.seed('pod-set/shop/web/uid-1', 'a view');
+    memory.keep(stepOf('run-1', 0), { observation: 'an earlier step', source: 'live' });
+    // The run learns of the signal after this step.
+    memory.take(stepOf('run-1', 0), shownSince);
+    memory.keep(stepOf('run-1', 0), live);
+    expect(memory.take(stepOf('run-1', 1), shownSince)).toEqual({
+      observation: 'what is shown by now',
+      source: 'watch',
+    });
+    expect(written).toEqual([live.observation]);
+  });
+
+  it('is nothing of what is shown where another process has signalled the run: the watch of this one may lag', () => {
+    const memory = new Memory();
+    memory.keep(stepOf('run-1', 0), live);
+    expect(memory.take(stepOf('run-1', 1), () => 'what is shown by now')).toBeUndefined();
   });
 
   it('is the view that came with the signal where the run rested', () => {

@@ -106,10 +106,17 @@ function aShelf(live: Shelf) {
       return await Promise.resolve(view);
     },
     perform: async (step: ShelfStep, before: Shelf) => await Promise.resolve(perform(step, before)),
-  } satisfies Reconciler<Shelf>;
-  const run = (name: string, known?: KnownObservation<Shelf>, changed: Partial<Reconciler<Shelf>> = {}) => {
+  } satisfies Reconciler<Shelf, ShelfStep>;
+  const run = (
+    name: string,
+    known?: KnownObservation<Shelf>,
+    changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
+  ) => {
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    return new StepRun<Shelf>({ ...reconciler, ...changed }, context).perform(name, known);
+    return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed }, context).perform(
+      name,
+      known,
+    );
   };
   return { world, calls, faults, reconciler, run };
 }
@@ -125,7 +132,7 @@ describe('an attempt of an earlier run', () => {
   const runWith = (
     mayStillArrive: boolean,
     more: Partial<AttemptContext<Shelf>>,
-    changed: Partial<Reconciler<Shelf>> = {},
+    changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
   ) => {
     const { reconciler } = aShelf(MISSING);
     const decides = (shelf: Shelf, _nowMs: number, circumstances?: Circumstances) => {
@@ -144,7 +151,7 @@ describe('an attempt of an earlier run', () => {
       ...more,
     };
     const changedReconciler = { ...reconciler, ...changed, controller };
-    return new StepRun<Shelf>(changedReconciler, context).perform('addBook', undefined);
+    return new StepRun<Shelf, ShelfStep, Observe>(changedReconciler, context).perform('addBook', undefined);
   };
   beforeEach(() => {
     asked.splice(0);
@@ -187,7 +194,10 @@ describe('an attempt of an earlier run', () => {
       ...{ ref: REF, now: () => 0, isFirst: () => true },
       superseded: new AbortController().signal,
     };
-    const run = new StepRun<Shelf>({ ...reconciler, controller, observe, perform }, context);
+    const run = new StepRun<Shelf, ShelfStep, Observe>(
+      { ...reconciler, controller, observe, perform },
+      context,
+    );
     expect(await run.perform('addBook', undefined)).not.toHaveProperty('unknown');
   });
 
@@ -240,7 +250,7 @@ describe('a step activity', () => {
     };
     const { controller, perform } = reconciler;
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    const bare = new StepRun<Shelf>({ controller, perform, observe }, context);
+    const bare = new StepRun<Shelf, ShelfStep, Observe>({ controller, perform, observe }, context);
     expect(await bare.perform('addBook', undefined)).toMatchObject({ did: ADDED });
     expect(calls).toEqual(['observe', 'observe', 'addBook']);
     world.live = MISSING;
@@ -317,7 +327,7 @@ describe('a conflict', () => {
 });
 
 /** Tells of a failure instead of throwing it. */
-function told(reconciler: Reconciler<Shelf>): Reconciler<Shelf>['perform'] {
+function told(reconciler: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['perform'] {
   return async (step, before, context) => {
     try {
       return await reconciler.perform(step, before, context);
@@ -329,7 +339,7 @@ function told(reconciler: Reconciler<Shelf>): Reconciler<Shelf>['perform'] {
 }
 
 /** Whose status says that a step fails. */
-function reporting({ controller }: Reconciler<Shelf>): Reconciler<Shelf>['controller'] {
+function reporting({ controller }: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['controller'] {
   const decideToReport = (seen: Shelf): NextStep<ShelfStep> =>
     seen.refusal !== undefined && seen.refusal !== seen.reported
       ? { do: 'updateStatus', because: 'it fails' }
@@ -379,7 +389,10 @@ describe('a decision', () => {
         isNamespacePaused,
       };
       const controller = { ...reconciler.controller, decide: decideAndTell };
-      return new StepRun<Shelf>({ ...reconciler, controller }, context).perform('observe', known);
+      return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, controller }, context).perform(
+        'observe',
+        known,
+      );
     };
     await run(watched(MISSING));
     await run(live(MISSING), () => Promise.resolve(true));
@@ -425,7 +438,8 @@ describe('a refusal', () => {
       ...reconciler,
       withRefusal: (shelf: Shelf, { message }: Refusal) => ({ ...shelf, refusal: message }),
     };
-    const run = (each: Reconciler<Shelf>) => new StepRun<Shelf>(each, context).perform('observe', undefined);
+    const run = (each: Reconciler<Shelf, ShelfStep>) =>
+      new StepRun<Shelf, ShelfStep, Observe>(each, context).perform('observe', undefined);
     expect((await run(considering)).next.do).toBe('report');
     expect((await run(reconciler)).next.do).toBe('addBook');
   });
@@ -458,7 +472,11 @@ describe('a write that something changes on its way', () => {
     };
 
   /** One execution of the step, after what the run knows of an earlier one. */
-  async function execution(color: string, refusal?: Refusal, shelf: Partial<Reconciler<Shelf>> = {}) {
+  async function execution(
+    color: string,
+    refusal?: Refusal,
+    shelf: Partial<Reconciler<Shelf, ShelfStep>> = {},
+  ) {
     const calls: string[] = [];
     const { reconciler } = aShelf(MISSING);
     const changed = {
@@ -467,7 +485,7 @@ describe('a write that something changes on its way', () => {
     };
     const progress = (did: readonly Action[]) => calls.push(`told ${sentenceOf(did)}`);
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal, progress };
-    const run = new StepRun<Shelf>({ ...reconciler, ...changed, ...shelf }, context);
+    const run = new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed, ...shelf }, context);
     const end = await run.perform('addBook', live(MISSING)).catch((error: unknown) => error);
     return { calls, end };
   }
@@ -566,7 +584,7 @@ describe('what was done', () => {
 
 describe('the activities of a controller', () => {
   function theActivitiesOf(
-    shelf: { readonly reconciler: Reconciler<Shelf> },
+    shelf: { readonly reconciler: Reconciler<Shelf, ShelfStep> },
     watched?: (ref: typeof REF) => unknown,
     isNamespacePaused?: (namespace: string) => Promise<boolean>,
   ) {
@@ -683,6 +701,20 @@ describe('the activities of a controller', () => {
     await call('addBook', 0);
     await call('addBook', 1);
     expect(shelf.calls).toEqual(['observe', 'addBook', 'observe', 'addBook']);
+  });
+
+  it.each([
+    ['has what was written: nothing is read', { ...MISSING, wanted: 2, books: 1 }, ['confirm', 'addBook']],
+    ['lacks it: it is read', MISSING, ['observe', 'addBook']],
+  ])('go on after a signal with what the watcher shows by then, which %s', async (_, shown, expected) => {
+    const shelf = aShelf({ ...MISSING, wanted: 2 });
+    const hasShown = (view: Shelf, written: Shelf) => view.books === written.books;
+    const { memory, call } = theActivitiesOf({ reconciler: { ...shelf.reconciler, hasShown } }, () => shown);
+    await call('addBook');
+    shelf.calls.length = 0;
+    memory.seed('shelf/shop/web/uid-1', MISSING);
+    await call('addBook', 1);
+    expect(shelf.calls).toEqual(expected);
   });
 
   it('never take what is known of one resource for another, whatever a workflow of somebody else asks for', async () => {

@@ -1,10 +1,10 @@
-import type { Controller } from './drawn-changes.ts';
 import type { Target } from './people.ts';
+import type { Controller } from './place.ts';
 import type { Tactic } from './tactics.ts';
 
 /** A pause holds for longer than anything that was begun before it goes on: `PAUSE_SEEN_MS` in held-back.ts. */
 const PAUSE_HOLDS_MS = 13_000;
-/** So does a required approval: `APPROVAL_SEEN_MS` in losses.ts. */
+/** So does a required approval: `APPROVAL_SEEN_MS` in held-back.ts. */
 const APPROVAL_HOLDS_MS = 4_000;
 
 const POD: Target = { kind: 'pod', name: 'web-3' };

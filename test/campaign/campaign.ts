@@ -5,7 +5,7 @@ import { build, PROGRAM } from '../support/built.ts';
 import { draw } from './draw.ts';
 import { needsOwnServers, printed, type Schedule } from './events.ts';
 import { openGround, type OpenGround } from './ground.ts';
-import { tryOut, type References, type TrialOptions, type Verdict } from './trial.ts';
+import { tryOut, type TrialOptions, type Verdict } from './trial.ts';
 
 /** As the command line gives them. */
 export interface CampaignOptions {
@@ -14,13 +14,10 @@ export interface CampaignOptions {
   readonly controllers: string;
   readonly servers?: boolean;
   readonly atOnce: number;
-  readonly quietSeconds: number;
   readonly print?: boolean;
   readonly build: boolean;
   readonly program: string;
 }
-
-const CONVERGED_WITHIN_MS = 60_000;
 
 /** @returns the exit code: 0 where everything held */
 export async function campaign(options: CampaignOptions): Promise<number> {
@@ -49,9 +46,8 @@ async function runAll(
   schedules: readonly Schedule[],
   options: CampaignOptions,
 ): Promise<number> {
-  const references: References = new Map();
   const trial = trialOptions(options, needsAll(ground));
-  const run = (schedule: Schedule) => tryOut(ground, schedule, trial, references).catch(untried);
+  const run = (schedule: Schedule) => tryOut(ground, schedule, trial).catch(untried);
   const left = [...schedules];
   let failed = 0;
   const worker = async () => {
@@ -73,11 +69,10 @@ function needsAll({ servers }: OpenGround): boolean {
 }
 
 export function trialOptions(
-  { controllers, quietSeconds, program }: Pick<CampaignOptions, 'controllers' | 'quietSeconds' | 'program'>,
+  { controllers, program }: Pick<CampaignOptions, 'controllers' | 'program'>,
   isAlone: boolean,
 ): TrialOptions {
-  const limits = { convergedWithinMs: CONVERGED_WITHIN_MS, quietMs: quietSeconds * 1000 };
-  return { program, referenceProgram: PROGRAM, controllers, isAlone, limits };
+  return { program, referenceProgram: PROGRAM, controllers, isAlone };
 }
 
 /** That a schedule could not be run is no less to be looked into, and others go on. */
@@ -103,7 +98,6 @@ async function tell(schedule: Schedule, verdict: Verdict): Promise<void> {
   const dir = join(tmpdir(), 'durable-operator-campaign');
   await mkdir(dir, { recursive: true });
   const file = (ending: string) => join(dir, `seed-${seed}.${ending}`);
-  await writeFile(file('json'), JSON.stringify(schedule, null, 2));
   await writeFile(file('log'), verdict.logs.join('\n'));
   await writeFile(file('writes'), writes.join('\n'));
   await writeFile(file('versions'), verdict.versions.join('\n'));

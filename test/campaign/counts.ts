@@ -93,13 +93,8 @@ function addForSet(
     add(most, deletes, change.change === 'create set' ? before : Math.max(0, -more));
     replicas.set(set, change.replicas);
   }
-  if (
-    change.change === 'delete Pods of set' ||
-    change.change === 'relabel Pods of set' ||
-    change.change === 'take out Pods of set'
-  ) {
+  if (change.change === 'delete Pods of set' || change.change === 'relabel Pods of set')
     add(most, creates, change.count);
-  }
   if (change.change === 'fail Pods of set') {
     add(most, creates, before + 1);
     add(most, deletes, before + 1);

@@ -1,8 +1,9 @@
+import { POLICIES, type PolicyName } from './admission.ts';
 import { ASKS } from './asks.ts';
-import { CONTROLLERS, LONG_NAME, Objects, type Controller } from './drawn-changes.ts';
+import { LONG_NAME, Objects } from './drawn-changes.ts';
 import type { Schedule } from './events.ts';
-import { OUTSIDE } from './outside.ts';
 import { Pen } from './pen.ts';
+import { CONTROLLERS, type Controller } from './place.ts';
 import { Random } from './random.ts';
 import { TACTICS } from './tactics.ts';
 
@@ -17,30 +18,18 @@ export interface DrawOptions {
 
 /** Draws a schedule: the same one for the same seed and options. */
 export function draw(seed: number, { controllers, servers, stories = STORIES }: DrawOptions): Schedule {
-  const requireApprovalOver = drawnApprovalOver(seed);
-  return {
-    seed,
-    ...(requireApprovalOver !== undefined && { requireApprovalOver }),
-    events: new Drawing(seed, controllersIn(controllers)).events(stories, servers),
-  };
+  return { seed, events: new Drawing(seed, controllersIn(controllers)).events(stories, servers) };
 }
 
 const STORIES = 11;
 /** After which of them people ask for something by annotations. */
 const ASKED_AFTER: readonly number[] = [3, 7];
-/** After which of them something comes from outside. */
-const OUTSIDE_AFTER: readonly number[] = [2, 5, 8];
+/** After which of them admission changes what the operator sends. */
+const ADMISSION_AFTER: readonly number[] = [2, 5, 8];
+/** Long enough that an operator that does not notice would be seen to go on and on. */
+const ADMISSION_MS = 8_000;
 const DRAINING_CHANCE = 0.6;
-/** Of how many schedules the operator asks for approval by its option, and over how many. */
-const OVER_CHANCE = 0.5;
-const OVER_LEAST = 2;
-const OVER_MOST = 4;
 const APPROVED_AFTER_MS = 50;
-
-function drawnApprovalOver(seed: number): number | undefined {
-  const random = new Random(seed * 7_368_787 + 7);
-  return random.chance(OVER_CHANCE) ? random.between(OVER_LEAST, OVER_MOST) : undefined;
-}
 
 function controllersIn(names: string): readonly Controller[] {
   return CONTROLLERS.filter((name) => names === 'all' || names.split(',').includes(name));
@@ -51,26 +40,29 @@ class Drawing {
   readonly #objects: Objects;
   /** What people ask by annotations is drawn apart, of objects of its own: all else is what it would be without it. */
   readonly #asking: Random;
-  /** As is what comes from outside. */
-  readonly #outside: Random;
+  /** As is admission. */
+  readonly #admission: Random;
 
   constructor(seed: number, controllers: readonly Controller[]) {
     this.#pen = new Pen(new Random(seed * 7919 + 17));
     this.#asking = new Random(seed * 104_729 + 31);
-    this.#outside = new Random(seed * 15_485_863 + 15);
+    this.#admission = new Random(seed * 15_485_863 + 15);
     this.#objects = new Objects(this.#pen, controllers);
   }
 
   events(stories: number, areServersDisturbed: boolean): Schedule['events'] {
     const { controllers } = this.#objects;
-    const possible = OUTSIDE.map((kind) => kind.filter(({ controller }) => controllers.includes(controller)));
-    const outside = this.#outside.shuffled(possible.filter((kind) => kind.length > 0));
+    const policies = this.#admission.shuffled(
+      (Object.keys(POLICIES) as PolicyName[]).filter((name) =>
+        controllers.includes(POLICIES[name].controller),
+      ),
+    );
     this.#objects.createFirst();
     for (let story = 0; story < stories; story += 1) {
       this.#story();
       if (ASKED_AFTER.includes(story)) this.#pen.drawingFrom(this.#asking, () => this.#ask());
-      if (OUTSIDE_AFTER.includes(story))
-        this.#pen.drawingFrom(this.#outside, () => this.#fromOutside(outside.pop()));
+      if (ADMISSION_AFTER.includes(story))
+        this.#pen.drawingFrom(this.#admission, () => this.#admit(policies.pop()));
     }
     if (areServersDisturbed) this.#serverStory();
     this.#endings();
@@ -98,8 +90,31 @@ class Drawing {
       random.oneOf(ASKS[controller])(this.#pen, this.#objects);
   }
 
-  #fromOutside(kind: (typeof OUTSIDE)[number] = []): void {
-    if (kind.length > 0) this.#pen.random.oneOf(kind).tactic(this.#pen, this.#objects);
+  /** Of an object of its own. */
+  #admit(changes: PolicyName | undefined): void {
+    const { add, events, rest } = this.#pen;
+    const { builds, team } = this.#objects;
+    if (changes === undefined) return;
+    const { controller } = POLICIES[changes];
+    if (controller === 'namespace-role-binding' && !team.isBound) return;
+    const name = `admitted-${events.length}`;
+    const of = controller === 'namespace-role-binding' ? 'team' : name;
+    add({ fault: 'admission', changes, of, lastsMs: ADMISSION_MS });
+    switch (controller) {
+      case 'pod-label':
+        add({ change: 'create pod', pod: name, annotation: 'true' });
+        break;
+      case 'pod-set':
+        add({ change: 'create set', set: name, replicas: 5 });
+        break;
+      case 'git-build':
+        builds.create(name);
+        break;
+      case 'namespace-role-binding':
+        add({ change: 'delete binding' });
+        break;
+    }
+    rest(ADMISSION_MS);
   }
 
   #serverStory(): void {
@@ -115,7 +130,7 @@ class Drawing {
     change();
     random.oneOf(stories)();
     change();
-    const isDraining = this.#outside.chance(DRAINING_CHANCE);
+    const isDraining = this.#admission.chance(DRAINING_CHANCE);
     add({ fault: 'etcd is restored', ...(isDraining && { isDraining }) }, 3_000);
     change();
     // Another fault of servers would end what is to be seen.

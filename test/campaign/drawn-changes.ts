@@ -1,10 +1,7 @@
 import type { Propagation } from './insistent-cluster.ts';
 import type { Change } from './people.ts';
-import type { BuildFields } from './place.ts';
+import type { BuildFields, Controller } from './place.ts';
 import type { Pen } from './pen.ts';
-
-export const CONTROLLERS = ['pod-label', 'namespace-role-binding', 'pod-set', 'git-build'] as const;
-export type Controller = (typeof CONTROLLERS)[number];
 
 /** A Pod whose name is too long for a label: a permanent error. */
 export const LONG_NAME = 'long-'.padEnd(70, 'x');

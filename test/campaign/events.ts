@@ -16,8 +16,6 @@ export interface ScheduledEvent {
 
 export interface Schedule {
   readonly seed: number;
-  /** The operator's option. Default: it does not have it. */
-  readonly requireApprovalOver?: number;
   readonly events: readonly ScheduledEvent[];
 }
 
@@ -38,29 +36,19 @@ export function needsOwnServers({ events }: Schedule): boolean {
   return events.some(({ what }) => isFault(what) && SERVER_FAULTS.includes(what.fault));
 }
 
-const LONG_WAIT_S = 60;
-
-/** Whether the API server asks for a wait that is longer than anybody should wait. */
-export function asksForLongWait({ events }: Schedule): boolean {
-  return events.some(({ what }) => {
-    const header = 'retryAfter' in what ? (what.retryAfter ?? '') : '';
-    return Number(header) > LONG_WAIT_S || Date.parse(header) > Date.now();
-  });
-}
-
 /** The same changes, and nothing goes wrong. */
 export function undisturbed(schedule: Schedule): Schedule {
   return { ...schedule, events: schedule.events.filter(({ what }) => !isFault(what)) };
 }
 
 /** `+250 ms scale set: web-a, 3`: one line an event. */
-export function printed({ events, requireApprovalOver }: Schedule): string {
-  const lines = events.map(({ afterMs, what }, index) => `${index + 1}. +${afterMs} ms ${described(what)}`);
-  const option = requireApprovalOver === undefined ? [] : [`--require-approval-over ${requireApprovalOver}`];
-  return [...option, ...lines].join('\n');
+export function printed({ events }: Schedule): string {
+  return events
+    .map(({ afterMs, what }, index) => `${index + 1}. +${afterMs} ms ${described(what)}`)
+    .join('\n');
 }
 
-export function described(what: What): string {
+function described(what: What): string {
   const { name, ...fields } = isFault(what)
     ? { ...what, name: `FAULT ${what.fault}`, fault: undefined }
     : { ...what, name: what.change, change: undefined };

@@ -1,13 +1,12 @@
+import { mergePatch } from '../../src/ask/plan/rehearsal.ts';
 import type { ApiProxy, Journalled, Verdict } from '../../testing/stack/api-proxy.ts';
-import { forged, type Answer, type Answered } from './forged.ts';
-import type { Meddling } from './meddling.ts';
+import { POLICIES, type PolicyName } from './admission.ts';
+import { forged, type Answered } from './forged.ts';
 import type { OneOf } from './one-of.ts';
 import type { Operators } from './operators.ts';
 import type { Place } from './place.ts';
 import { matches, type Requests } from './requests.ts';
-import { merged, POLICIES, type Rewrite } from './rewrites.ts';
-import type { BigKind, Tenant } from './tenant.ts';
-import { UNAVAILABLE, type CallVerdict, type TemporalProxy } from './temporal-proxy.ts';
+import { UNAVAILABLE, type CallVerdict, type TemporalProxy } from '../support/temporal-proxy.ts';
 import type { WatchPipe } from '../../testing/stack/watch-pipe.ts';
 
 /** What faults of servers need. */
@@ -24,9 +23,8 @@ export interface FaultyWorld {
   readonly temporal: TemporalProxy;
   readonly operators: Operators;
   readonly place: Place;
-  readonly tenant: Tenant;
-  /** By hand, with this schedule's runs. @returns what ends it */
-  readonly meddle: (how: Meddling | 'terminate') => Promise<() => void>;
+  /** By hand: what is open of the schedule's runs. */
+  readonly terminateRuns: () => Promise<void>;
   /** Undefined: others use them, too. */
   readonly servers: Servers | undefined;
 }
@@ -38,8 +36,7 @@ type Lasting = Readonly<Record<'lastsMs', number>>;
 type Counted = Readonly<Record<'count', number>>;
 type SomeRequests = Counted & { readonly requests: Requests };
 type Refused = Lasting & { readonly status: Answered; readonly requests: Requests };
-type Big = Readonly<Record<'annotation', string>> & { readonly kind: BigKind };
-type Admission = Lasting & { readonly changes: Rewrite; readonly of: string };
+type Admission = Lasting & { readonly changes: PolicyName; readonly of: string };
 /** Of Temporal, by the name of the method. */
 type Calls = Counted & Readonly<Record<'call', string>>;
 
@@ -101,16 +98,11 @@ export class Faults {
     },
     'lost answers': (some: SomeRequests) => void this.#strike(some, () => ({ isAnswerLost: true })),
     resets: (some: SomeRequests) => void this.#strike(some, () => ({ instead: 'reset' })),
-    answers: (answers: SomeRequests & Answer) =>
-      void this.#strike(answers, (request) => ({ instead: forged(answers, request) })),
+    answers: (answers: SomeRequests & { readonly status: Answered }) =>
+      void this.#strike(answers, (request) => ({ instead: forged(answers.status, request) })),
     'answers for a while': (answers: Refused) => this.#refuse(answers),
     /** Admission changes what the operator sends about one object. */
     admission: (admission: Admission) => this.#admitOtherwise(admission),
-    /** A tenant creates hundreds of them in the home namespace, each with an annotation of 250 kB. */
-    'big objects': async ({ kind, annotation, lastsMs }: Lasting & Big) => {
-      await this.#world.tenant.fill(kind, annotation);
-      this.#endAfter(lastsMs, () => this.#world.tenant.empty());
-    },
     /** They arrive late, even where the operator no longer waits for the answer. */
     slow: (slow: SomeRequests & { readonly byMs: number }) =>
       void this.#strike(slow, () => ({ delayMs: slow.byMs })),
@@ -133,7 +125,7 @@ export class Faults {
     /** Open watches end by the event 410 Gone, and the next ones are answered so. */
     'watches expire': ({ count }: Counted) => {
       this.#eachWatch('all', (watch) => watch.expire());
-      const gone = (request: Journalled) => ({ instead: forged({ status: 410 }, request) });
+      const gone = (request: Journalled) => ({ instead: forged(410, request) });
       this.#strike({ requests: { kind: 'watch' }, count }, gone);
     },
     'watches break': () => this.#eachWatch('all', (watch) => watch.break()),
@@ -141,13 +133,7 @@ export class Faults {
     'temporal away': ({ lastsMs }: Lasting) => this.#takeAway(this.#world.temporal, lastsMs),
     'temporal loses answers': (calls: Calls) => this.#judgeNext(calls, 'answer is lost'),
     'temporal refuses': (calls: Calls) => this.#judgeNext(calls, UNAVAILABLE),
-    /** By hand: what is open of the schedule's runs. */
-    'terminate runs': async () => {
-      await this.#world.meddle('terminate');
-    },
-    /** By hand, what is open of the schedule's runs; a paused activity goes on after that time. */
-    'meddle with runs': async ({ how, lastsMs }: Lasting & { readonly how: Meddling }) =>
-      this.#endAfter(lastsMs, await this.#world.meddle(how)),
+    'terminate runs': () => this.#world.terminateRuns(),
     // Those below are about servers, which nobody else may use.
     'temporal restarts': () => this.#servers.restartTemporal(),
     'temporal is wiped': () => this.#servers.wipeTemporal(),
@@ -186,23 +172,19 @@ export class Faults {
   }
 
   #admitOtherwise({ changes, of, lastsMs }: Admission): void {
-    const { place, tenant } = this.#world;
     const { requests, patch } = POLICIES[changes];
-    const name = of === 'team' ? place.team : of;
+    const name = of === 'team' ? this.#world.place.team : of;
     const end = this.#strike({ requests, count: Infinity }, ({ method, path, body }) => {
       const isAbout = path.includes(name) || JSON.stringify(body).includes(name);
-      return method !== 'DELETE' && isAbout ? { rewritten: merged(body, patch) } : undefined;
+      return method !== 'DELETE' && isAbout ? { rewritten: mergePatch(body, patch) as object } : undefined;
     });
-    this.#endAfter(lastsMs, () => {
-      end();
-      if (changes === 'label of Job') tenant.deleteUnlabelledJob(of);
-    });
+    this.#endAfter(lastsMs, end);
   }
 
   #refuse({ status, requests: about, lastsMs }: Refused): void {
     const requests = { ...about, isForAWhile: true };
     const end = this.#strike({ requests, count: Infinity }, (request) => ({
-      instead: forged({ status }, request),
+      instead: forged(status, request),
     }));
     // An open watch would hear nothing of it.
     this.#eachWatch(about.resource, (watch) => watch.break());
@@ -219,8 +201,6 @@ export class Faults {
     for (const active of this.#active) active.isOver = true;
     this.#active.clear();
     this.#calls.clear();
-    this.#world.tenant.empty();
-    await this.#world.tenant.settled();
     await this.#world.operators.settled();
   }
 

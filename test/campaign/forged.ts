@@ -16,17 +16,8 @@ const REASONS = {
 
 export type Answered = keyof typeof REASONS;
 
-export interface Answer {
-  readonly status: Answered;
-  /** The header. Default: `1` for 429, else none. */
-  readonly retryAfter?: string;
-}
-
 /** In the words of the real servers, where the operator goes by them. */
-export function forged(
-  { status, retryAfter = status === 429 ? '1' : undefined }: Answer,
-  { about, body }: Journalled,
-): ForgedAnswer {
+export function forged(status: Answered, { about, body }: Journalled): ForgedAnswer {
   // The mux of the API server, which knows no such group.
   if (status === 404) return { status, body: '404 page not found\n' };
   const text = JSON.stringify({
@@ -38,7 +29,7 @@ export function forged(
     message: messageOf(status, about.resource, body),
     code: status,
   });
-  return { status, body: text, ...(retryAfter !== undefined && { retryAfter }) };
+  return { status, body: text, ...(status === 429 && { retryAfter: '1' }) };
 }
 
 function messageOf(status: Answered, resource: string, body: unknown): string {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
-import { undefinedIf, type At, type Manifest, type TestCluster } from '../support/cluster.ts';
+import { undefinedIf, type At, type Listed, type Manifest, type TestCluster } from '../support/cluster.ts';
 
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
@@ -25,20 +25,8 @@ export class InsistentCluster {
     return this.#insist(() => this.#cluster.get<T>(at));
   }
 
-  async list(
-    type: PathType,
-    namespace: string,
-    labelSelector?: string,
-  ): Promise<readonly KubernetesObject[]> {
-    const path = resourcePath(type, { namespace });
-    const { items } = await this.#insist(() =>
-      this.#cluster.client.request<{ items: KubernetesObject[] }>({
-        method: 'GET',
-        path,
-        query: { labelSelector },
-      }),
-    );
-    return items;
+  list(type: PathType, of: Listed): Promise<readonly KubernetesObject[]> {
+    return this.#insist(() => this.#cluster.list(type, of));
   }
 
   /** Waits until one of that name that is being deleted is gone. One that is there for good is left as it is. */

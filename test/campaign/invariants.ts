@@ -24,10 +24,6 @@ export interface Evidence {
   readonly foreign: ReadonlySet<string>;
   /** Whether the database was restored: then versions repeat, and what was made may have been made twice. */
   readonly isRestored: boolean;
-  /** The operator's option; undefined: it does not have it. */
-  readonly requireApprovalOver?: number;
-  /** Whether the API server was restarted: its authorizer refuses everybody until it has read the roles again. */
-  readonly isRestarted: boolean;
 }
 
 /** `I3: …`: each is one sentence, which names the object. */
@@ -37,8 +33,8 @@ export function violationsIn(evidence: Evidence): readonly string[] {
     ...foreignWrites(evidence),
     ...observedGenerations(evidence),
     ...retryStorms(evidence),
-    ...(evidence.isRestored ? [] : [...finalizers(evidence), ...leftBinaries(evidence)]),
-    ...(evidence.isRestarted ? [] : forbidden(evidence)),
+    ...inVain(evidence),
+    ...(evidence.isRestored ? [] : [...unheldJobs(evidence), ...leftBinaries(evidence)]),
   ];
 }
 
@@ -74,7 +70,7 @@ function preconditions({ journal, place }: Evidence): string[] {
     });
 }
 
-/** I4: by the very version that a write was conditional on, and by what a delete answers with; Pods: see taken-out.ts. */
+/** I4: by the very version that a write was conditional on, and by what a delete answers with. */
 function foreignWrites({ journal, place, foreign, versions }: Evidence): string[] {
   const byVersion = new Map(
     versions.map(({ object }) => [`${object.metadata.uid} ${object.metadata.resourceVersion}`, object]),
@@ -107,7 +103,7 @@ function foreignWrites({ journal, place, foreign, versions }: Evidence): string[
 
 /** I6: each status that is written is about the generation that it was decided from. */
 function observedGenerations({ journal, place, versions }: Evidence): string[] {
-  const written = writesOf(journal).flatMap((request) => {
+  const wrong = writesOf(journal).flatMap((request) => {
     const object = objectIn(request.answer);
     if (request.about.subresource !== 'status' || object === undefined) return [];
     // Whoever says what holds it back observes no generation.
@@ -117,15 +113,7 @@ function observedGenerations({ journal, place, versions }: Evidence): string[] {
       ? []
       : `I6: ${nameOf(request, place)} observes generation ${String(observed)} of ${object.metadata.generation}`;
   });
-  const ahead = versions.flatMap(({ resource, object }) => {
-    const observed = valueAt(object, 'status', 'observedGeneration');
-    const isAhead = typeof observed === 'number' && observed > (object.metadata.generation ?? 0);
-    const isOfOurs = resource === 'podsets' || resource === 'xxxes';
-    return isOfOurs && isAhead
-      ? `I6: the status of ${resource} ${object.metadata.name} is ahead of its spec`
-      : [];
-  });
-  return [...written, ...ahead.slice(0, 1), ...readyTooSoon(versions)];
+  return [...wrong, ...readyTooSoon(versions)];
 }
 
 /** Where a write of a PodSet failed, its status says what there is, but observes no generation: Ready it may not be called then. */
@@ -163,140 +151,62 @@ function conditionsOf(object: unknown): readonly { readonly type?: unknown; read
   return Array.isArray(conditions) ? (conditions as { type?: unknown; status?: unknown }[]) : [];
 }
 
-const STORM_MS = 10_000;
 /** The first tries come after 0, 0, 0.5, 1, 2 and 4 s; a change and a second process may begin anew. */
-const STORM_MOST = 24;
+const RETRIES = { most: 24, withinMs: 10_000 };
 
 /** I7: what fails is tried again ever more slowly. */
 function retryStorms({ journal, place }: Evidence): string[] {
-  const failed = new Map<string, number[]>();
-  for (const request of journal) {
-    if (request.method === 'GET' || request.about.resource === 'events') continue;
-    if (request.status !== undefined && request.status < 400) continue;
-    const created = textAt(request.body, 'metadata', 'name') ?? '';
-    const key = `${nameOf(request, place)}${request.method === 'POST' ? created : ''}`;
-    failed.set(key, [...(failed.get(key) ?? []), request.atMs]);
+  const failed = journal.filter(
+    ({ method, about, status = 500 }) => method !== 'GET' && about.resource !== 'events' && status >= 400,
+  );
+  return tooOften(failed, place, RETRIES).map((what) => `I7: tried again and again: ${what}`);
+}
+
+const VAIN_PATCHES = { most: 10, withinMs: 60_000 };
+
+/** I7: a PATCH that changes nothing, since admission undoes it, is made ever more slowly. */
+function inVain({ journal, place }: Evidence): string[] {
+  const vain = writesOf(journal).filter(({ method, body, answer }) => {
+    const before = textAt(body, 'metadata', 'resourceVersion');
+    const after = textAt(answer, 'metadata', 'resourceVersion');
+    return method === 'PATCH' && before !== undefined && before === after;
+  });
+  return tooOften(vain, place, VAIN_PATCHES).map((what) => `I7: in vain: ${what}`);
+}
+
+interface Frequency {
+  readonly most: number;
+  readonly withinMs: number;
+}
+
+/** `PATCH pods home/web: more than 24 times in 10 s`, of each that was made so often. */
+function tooOften(requests: readonly Journalled[], place: Place, { most, withinMs }: Frequency): string[] {
+  const times = new Map<string, number[]>();
+  for (const request of requests) {
+    const created = request.method === 'POST' ? (textAt(request.body, 'metadata', 'name') ?? '') : '';
+    const name = `${nameOf(request, place)}${created}`;
+    times.set(name, [...(times.get(name) ?? []), request.atMs]);
   }
-  return [...failed].flatMap(([key, times]) => {
-    const isStorm = times.some((at, index) => (times[index + STORM_MOST] ?? Infinity) - at < STORM_MS);
-    return isStorm ? `I7: ${key} was tried more than ${STORM_MOST} times in ${STORM_MS / 1000} s` : [];
+  return [...times].flatMap(([name, each]) => {
+    const isStorm = each.some((at, index) => (each[index + most] ?? Infinity) - at < withinMs);
+    return isStorm ? `${name}: more than ${most} times in ${withinMs / 1000} s` : [];
   });
 }
 
-/** I8: the finalizer comes first, goes last, and never returns. */
-function finalizers({ journal, place, versions }: Evidence): string[] {
-  const writes = writesOf(journal);
-  const held = new Set(
-    versions.filter(({ object }) => isHeld(object)).map(({ object }) => object.metadata.uid),
-  );
-  const unheld = writes.flatMap((request) => {
-    const { about, method, answer } = request;
-    const uid = objectIn(answer)?.metadata.labels?.[BUILD_UID_LABEL];
+/** I8: the finalizer comes first. */
+function unheldJobs({ journal, versions }: Evidence): string[] {
+  return writesOf(journal).flatMap(({ about, method, answer }) => {
+    const job = objectIn(answer)?.metadata;
+    const uid = job?.labels?.[BUILD_UID_LABEL];
     if (method !== 'POST' || about.resource !== 'jobs' || uid === undefined) return [];
-    return held.has(uid) && wasHeldBefore(versions, uid, request)
-      ? []
-      : `I8: Job ${objectIn(answer)?.metadata.name ?? ''} was created before the finalizer was there`;
+    const isHeld = versions.some(
+      ({ object: { metadata } }) =>
+        metadata.uid === uid &&
+        metadata.finalizers?.includes(BUILD_FINALIZER) === true &&
+        Number(metadata.resourceVersion) < Number(job?.resourceVersion),
+    );
+    return isHeld ? [] : `I8: Job ${job?.name ?? ''} was created before the finalizer was there`;
   });
-  return [
-    ...unheld,
-    ...returned(versions),
-    ...goneTooSoon(writes, versions, place),
-    ...unawaited(writes, versions, place),
-  ];
-}
-
-function wasHeldBefore(versions: readonly Version[], uid: string, { answer }: Journalled): boolean {
-  const created = Number(objectIn(answer)?.metadata.resourceVersion);
-  return versions.some(
-    ({ object }) =>
-      object.metadata.uid === uid && isHeld(object) && Number(object.metadata.resourceVersion) < created,
-  );
-}
-
-function isHeld({ metadata }: KubernetesObject): boolean {
-  return metadata.finalizers?.includes(BUILD_FINALIZER) ?? false;
-}
-
-function returned(versions: readonly Version[]): string[] {
-  const released = new Set<string>();
-  for (const { resource, object, isDeleted } of versions) {
-    const { uid, name, deletionTimestamp } = object.metadata;
-    if (resource !== 'xxxes' || deletionTimestamp === undefined || isDeleted) continue;
-    if (!isHeld(object)) released.add(uid);
-    else if (released.has(uid))
-      return [`I8: the finalizer of build ${name} returned while it is being deleted`];
-  }
-  return [];
-}
-
-/** Where the finalizer goes, nothing of the build may run any more that is not being deleted. */
-function goneTooSoon(writes: readonly Journalled[], versions: readonly Version[], place: Place): string[] {
-  return writes.flatMap((request) => {
-    const { about, body, answer } = request;
-    const finalizersLeft = valueAt(body, 'metadata', 'finalizers');
-    const build = objectIn(answer);
-    if (about.resource !== 'xxxes' || !Array.isArray(finalizersLeft) || build === undefined) return [];
-    if (finalizersLeft.includes(BUILD_FINALIZER)) return [];
-    const before = versionOfEnd(build, versions);
-    const running = activeJobsOf(build.metadata.uid, before, versions);
-    return running.map((job) => `I8: ${nameOf(request, place)} let it go while Job ${job} runs`);
-  });
-}
-
-/** A build that runs has to be deleted in the foreground: its Job is there until its Pods have ended. */
-function unawaited(writes: readonly Journalled[], versions: readonly Version[], place: Place): string[] {
-  return writes.flatMap((request) => {
-    const { method, about, body, answer } = request;
-    const uid = uidIn(answer);
-    // A delete in the background is answered with a Status.
-    const job = objectIn(answer) ?? versions.findLast(({ object }) => object.metadata.uid === uid)?.object;
-    const isBuild = job?.metadata.labels?.[PURPOSE_LABEL] === 'build';
-    if (method !== 'DELETE' || about.resource !== 'jobs' || !isBuild || conditionsOf(job).some(isEnd))
-      return [];
-    return valueAt(body, 'propagationPolicy') === 'Foreground'
-      ? []
-      : `I8: ${nameOf(request, place)} does not wait for the Pods of a build that runs`;
-  });
-}
-
-/** Where its last finalizer goes the object goes, too, and what is answered has the version before. */
-function versionOfEnd({ metadata }: KubernetesObject, versions: readonly Version[]): number {
-  const end = versions.find(({ object, isDeleted }) => isDeleted && object.metadata.uid === metadata.uid);
-  return Number((end?.object ?? { metadata }).metadata.resourceVersion);
-}
-
-function activeJobsOf(buildUid: string, before: number, versions: readonly Version[]): readonly string[] {
-  const jobs = new Map<string, Version>();
-  for (const version of versions) {
-    const { resource, object } = version;
-    const isOfIt = resource === 'jobs' && object.metadata.labels?.[BUILD_UID_LABEL] === buildUid;
-    if (isOfIt && Number(object.metadata.resourceVersion) < before) jobs.set(object.metadata.uid, version);
-  }
-  return [...jobs.values()]
-    .filter(({ isDeleted, object }) => !isDeleted && object.metadata.deletionTimestamp === undefined)
-    .filter(
-      ({ object }) =>
-        !conditionsOf(object).some(isEnd) && Number(valueAt(object, 'status', 'succeeded') ?? 0) === 0,
-    )
-    .filter(({ object }) => !hasSucceeded(object.metadata.uid, before, versions))
-    .map(({ object }) => object.metadata.name);
-}
-
-/** A Pod says so first. With a sidecar, the Job runs on. */
-function hasSucceeded(jobUid: string, before: number, versions: readonly Version[]): boolean {
-  return versions.some(
-    ({ resource, object }) =>
-      resource === 'pods' &&
-      controllerOf(object.metadata)?.uid === jobUid &&
-      Number(object.metadata.resourceVersion) < before &&
-      phaseOf(object) === 'Succeeded',
-  );
-}
-
-function isEnd({ type, status }: { readonly type?: unknown; readonly status?: unknown }): boolean {
-  return (
-    status === 'True' && ['Complete', 'Failed', 'SuccessCriteriaMet', 'FailureTarget'].includes(String(type))
-  );
 }
 
 /**
@@ -384,19 +294,6 @@ function recordedFiles(versions: readonly Version[]): ReadonlySet<string> {
       });
     }),
   );
-}
-
-/** I9: the authorizer's words, from the real server. */
-function forbidden({ journal, place }: Evidence): string[] {
-  return journal
-    .filter(
-      ({ status, answer }) =>
-        status === 403 && / cannot [a-z]+ resource /.test(textAt(answer, 'message') ?? ''),
-    )
-    .map(
-      (request) =>
-        `I9: ${nameOf(request, place)} is not among the permissions: ${textAt(request.answer, 'message') ?? ''}`,
-    );
 }
 
 /** A Status is no object. */

@@ -14,12 +14,6 @@ function program(): Command {
     .option('--controllers <names>', '`all`, or some, as pod-set,git-build', 'all')
     .option('--servers', 'also restart and wipe Temporal, and restore etcd; one schedule after the other')
     .option('--at-once <count>', 'how many schedules run side by side', count, Math.max(1, cpus().length))
-    .option(
-      '--quiet-seconds <seconds>',
-      'for how long nothing may be written once all has converged',
-      count,
-      15,
-    )
     .option('--print', 'only print the schedules')
     .option('--no-build', 'take the operator as it was built last')
     .option(

@@ -15,8 +15,6 @@ export interface OperatorOptions {
   readonly place: Place;
   /** `all`, or as `--controllers` takes them. */
   readonly controllers: string;
-  /** `--require-approval-over`; undefined: without it. */
-  readonly requireApprovalOver: number | undefined;
   /** Watch all namespaces of the cluster: nobody else does anything in it. */
   readonly isAlone: boolean;
   /** For files of its own. */
@@ -184,7 +182,7 @@ export class Operators {
   }
 
   #arguments(): string[] {
-    const { kubeconfig, place, controllers, isAlone, requireApprovalOver } = this.#options;
+    const { kubeconfig, place, controllers, isAlone } = this.#options;
     const { home, team, taskQueue } = place;
     return [
       'run',
@@ -193,7 +191,6 @@ export class Operators {
       ...['--resync', RESYNC, '--metrics-addr', '0', '--log-level', 'debug', '--log-format', 'json'],
       ...(isAlone ? [] : ['--namespaces', `${home},${team}`]),
       ...(controllers === 'all' ? [] : ['--controllers', controllers]),
-      ...(requireApprovalOver === undefined ? [] : ['--require-approval-over', String(requireApprovalOver)]),
     ];
   }
 }

@@ -132,8 +132,6 @@ export class People {
     'delete Pods of set': (pods: PodsOfSet) => this.#eachPod(pods, (at) => this.#cluster.delete(at)),
     /** They are given other labels, so that the set has to release them. */
     'relabel Pods of set': (pods: PodsOfSet) => this.#eachPod(pods, (at) => this.#relabel(at, pods.set)),
-    /** Once the set is scaled down, some of its Pods are kept: by turns they lose the label `app`, or get another controller. */
-    'take out Pods of set': ({ set, count }: PodsOfSet) => this.#takeOut(set, count),
     /** They lose their owner references, so that the set has to adopt them. */
     'orphan Pods of set': (pods: PodsOfSet) =>
       this.#eachPod(pods, (at) => this.#edit(at, { ownerReferences: null })),
@@ -242,7 +240,7 @@ export class People {
   async #approveAll(): Promise<void> {
     while (!this.#leaving.signal.aborted) {
       for (const [kind, type] of [['set', PodSetKind] as const, ['build', BUILDS] as const]) {
-        for (const object of await this.#cluster.list(type, this.#place.home)) {
+        for (const object of await this.#cluster.list(type, { namespace: this.#place.home })) {
           const plan = awaitedPlanIn(object);
           const on = { kind, name: object.metadata.name };
           if (plan !== undefined) await this.#annotate(on, approvalOf(plan));
@@ -314,23 +312,6 @@ export class People {
     for (const { metadata } of pods.slice(0, count)) await act(this.#pod(metadata.name));
   }
 
-  /** Once the first of them is deleted, by turns. */
-  async #takeOut(set: string, count: number): Promise<void> {
-    const before = await this.#podsOf(set);
-    const deadline = performance.now() + PLANNED_WITHIN_MS;
-    let pods = before;
-    while (pods.length === before.length && performance.now() < deadline) {
-      await this.#cluster.pause();
-      pods = (await this.#podsOf(set)).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    }
-    const owner = await this.#otherOwner();
-    for (const [index, { metadata }] of pods.slice(0, count).entries()) {
-      const at = this.#pod(metadata.name);
-      if (index % 2 === 0) await this.#relabel(at, set);
-      else await this.#edit(at, { ownerReferences: owner });
-    }
-  }
-
   /** The operator finds it again by what the status says; docs/controllers/pod-set.md says what becomes of others. */
   async #relabel(at: At, set: string): Promise<void> {
     const found = await this.#cluster.get<PodSet>(this.#set(set));
@@ -342,20 +323,21 @@ export class People {
   }
 
   async #podsOf(set: string): Promise<readonly KubernetesObject[]> {
-    const pods = await this.#cluster.list(PODS, this.#place.home, selectorFor(set));
+    const pods = await this.#cluster.list(PODS, {
+      namespace: this.#place.home,
+      labelSelector: selectorFor(set),
+    });
     return pods.filter(({ metadata }) => controllerOf(metadata)?.kind === POD_SET_KIND.kind);
   }
 
   async #eachJob(build: string, act: (at: At) => Promise<void>): Promise<void> {
     const found = await this.#cluster.get(this.#build(build));
     if (found === undefined) return;
-    for (const { metadata } of await this.#cluster.list(
-      JOBS,
-      this.#place.home,
-      `${BUILD_UID_LABEL}=${found.metadata.uid}`,
-    )) {
-      await act({ type: JOBS, ...this.#at(metadata.name) });
-    }
+    const jobs = await this.#cluster.list(JOBS, {
+      namespace: this.#place.home,
+      labelSelector: `${BUILD_UID_LABEL}=${found.metadata.uid}`,
+    });
+    for (const { metadata } of jobs) await act({ type: JOBS, ...this.#at(metadata.name) });
   }
 
   #forbidPods(isForbidden: boolean): Promise<void> {
@@ -381,8 +363,6 @@ function podOf(metadata: Manifest['metadata'], set: string): Manifest {
 
 function objectOf(change: Change): string {
   if ('on' in change) return change.on.name === 'team' ? 'team' : `${change.on.kind} ${change.on.name}`;
-  // While others scale it down.
-  if (change.change === 'take out Pods of set') return `Pods of set ${change.set}`;
   if ('set' in change && !('pod' in change)) return `set ${change.set}`;
   if ('pod' in change) return `pod ${change.pod}`;
   if ('build' in change) return `build ${change.build}`;

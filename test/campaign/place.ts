@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { BuildSpec } from '../../src/controllers/git-build/kind.ts';
 
+export const CONTROLLERS = ['pod-label', 'namespace-role-binding', 'pod-set', 'git-build'] as const;
+export type Controller = (typeof CONTROLLERS)[number];
+
 /** Of a build's spec, what people choose. */
 export interface BuildFields {
   readonly jobName: string;

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import type { TestCluster } from '../support/cluster.ts';
+import { textsIn } from '../support/texts.ts';
 import type { Version } from './observer.ts';
 import type { Place } from './place.ts';
 import { valueAt } from './invariants.ts';
@@ -48,14 +48,7 @@ export async function leaksIn({
 async function leakingRun(temporal: Client, { taskQueue, secret }: Place): Promise<string | undefined> {
   for await (const { workflowId, runId } of temporal.workflow.list({ query: `TaskQueue = '${taskQueue}'` })) {
     const history = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
-    if (readable(JSON.stringify(historyToJSON(history))).includes(secret)) return workflowId;
+    if (textsIn(history).includes(secret)) return workflowId;
   }
   return undefined;
-}
-
-/** Payloads are base64 there. */
-function readable(history: string): string {
-  return history.replaceAll(/"data":\s*"([A-Za-z0-9+/=]+)"/g, (_, data: string) =>
-    Buffer.from(data, 'base64').toString('utf8'),
-  );
 }

@@ -6,16 +6,13 @@ import { PODS, type TestCluster } from '../support/cluster.ts';
 import { ApiProxy } from '../../testing/stack/api-proxy.ts';
 import { isFault, type Schedule, type What } from './events.ts';
 import { Faults, type Servers } from './faults.ts';
-import { InsistentCluster } from './insistent-cluster.ts';
 import { writesOf } from './invariants.ts';
 import type { Observer } from './observer.ts';
 import { Operators } from './operators.ts';
 import { People, type Change } from './people.ts';
-import { meddle } from './meddling.ts';
 import { newPlace, type Place } from './place.ts';
-import { stateOf, type State } from './state.ts';
-import { TemporalProxy } from './temporal-proxy.ts';
-import { inflated, Tenant } from './tenant.ts';
+import { stateOf, terminateRuns, type State } from './state.ts';
+import { TemporalProxy } from '../support/temporal-proxy.ts';
 
 /** The servers that runs of schedules share, and who looks at them. */
 export interface Ground {
@@ -51,8 +48,6 @@ export class Side {
   readonly #temporal: TemporalProxy;
   readonly #operators: Operators;
   readonly #faults: Faults;
-  /** Ends when nobody need wait any more. */
-  readonly #leaving = new AbortController();
   /** What people do again once the database was restored. */
   #sinceSaved: Change[] = [];
 
@@ -66,25 +61,22 @@ export class Side {
     const { api, temporal, operators } = parts;
     this.#faults = new Faults({
       ...{ api, temporal, operators, place, servers: ground.servers },
-      tenant: new Tenant(new InsistentCluster(ground.cluster, this.#leaving.signal), place),
-      meddle: (how) => meddle(ground.temporal, place, how),
+      terminateRuns: () => terminateRuns(ground.temporal, place),
     });
   }
 
   /** Resolves once its operator is ready. */
   static async open(ground: Ground, schedule: Schedule, options: SideOptions): Promise<Side> {
-    const { seed, requireApprovalOver } = schedule;
-    const place = newPlace(seed);
+    const place = newPlace(schedule.seed);
     const people = new People(ground.cluster, place);
     await people.moveIn();
     const file = join(ground.dir, `${place.taskQueue}.kubeconfig`);
     const api = await ApiProxy.start(ground.operatorKubeconfig, file);
-    api.inPlaceOf = inflated;
     const temporal = await TemporalProxy.start(ground.temporalAddress);
     const { kubeconfig } = api;
     const { address: temporalAddress } = temporal;
     const where = { kubeconfig, temporalAddress, place, dir: ground.dir };
-    const operators = new Operators({ ...options, ...where, requireApprovalOver });
+    const operators = new Operators({ ...options, ...where });
     const side = new Side(ground, place, { people, api, temporal, operators });
     await operators.start();
     return side;
@@ -129,7 +121,6 @@ export class Side {
 
   async close(): Promise<void> {
     this.people.leave();
-    this.#leaving.abort();
     await this.#faults.heal().catch(() => undefined);
     await this.#operators.stop();
     await this.#api.stop();

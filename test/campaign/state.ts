@@ -7,7 +7,6 @@ import { controllerOf } from '../../src/api/kinds.ts';
 import { POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from '../support/pod-sets.ts';
-import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { NAMESPACES, PODS, ROLE_BINDINGS, type TestCluster } from '../support/cluster.ts';
 import { bindingOf, TEAM_LABEL, UNNAMED_ANNOTATION, type Place } from './place.ts';
 import { hasLabelsOf, isPodOf } from './pods.ts';
@@ -59,20 +58,11 @@ export function differences(state: State, wanted: State): readonly string[] {
 
 async function readAll(cluster: TestCluster, { home }: Place): Promise<Objects> {
   const [pods, sets, builds] = await Promise.all([
-    listIn(cluster, PODS, home),
-    listIn<PodSet>(cluster, PodSetKind, home),
-    listIn<Build>(cluster, BUILDS, home),
+    cluster.list(PODS, { namespace: home }),
+    cluster.list<PodSet>(PodSetKind, { namespace: home }),
+    cluster.list<Build>(BUILDS, { namespace: home }),
   ]);
   return { pods, sets, builds };
-}
-
-export async function listIn<T extends KubernetesObject>(
-  cluster: TestCluster,
-  type: PathType,
-  namespace: string,
-): Promise<readonly T[]> {
-  const path = resourcePath(type, { namespace });
-  return (await cluster.client.request<{ items: T[] }>({ method: 'GET', path })).items;
 }
 
 /** All whose task queue is the place's own. */
@@ -84,6 +74,16 @@ export async function openRuns(temporal: Client, { taskQueue }: Place): Promise<
     runs.push({ workflowId, controller, name, uid });
   }
   return runs;
+}
+
+/** By hand. One that has ended by now is left. */
+export async function terminateRuns(temporal: Client, place: Place): Promise<void> {
+  for (const { workflowId } of await openRuns(temporal, place)) {
+    await temporal.workflow
+      .getHandle(workflowId)
+      .terminate('by hand')
+      .catch(() => undefined);
+  }
 }
 
 function nameOf({ controller, name }: OpenRun, { home, team }: Place): string {

@@ -1,5 +1,6 @@
-import type { Controller, Objects } from './drawn-changes.ts';
+import type { Objects } from './drawn-changes.ts';
 import type { Pen } from './pen.ts';
+import type { Controller } from './place.ts';
 
 /** Some events that belong together, in their order. */
 export type Tactic = (pen: Pen, objects: Objects) => void;

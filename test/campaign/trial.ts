@@ -2,29 +2,22 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NAMESPACES } from '../support/cluster.ts';
 import { BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { countsIn, mostCounts, tooMany } from './counts.ts';
-import { asksForLongWait, isFault, undisturbed, type Schedule } from './events.ts';
-import type { Fault } from './faults.ts';
+import { isFault, undisturbed, type Schedule } from './events.ts';
 import { heldBack } from './held-back.ts';
-import { inVain } from './in-vain.ts';
 import { violationsIn, writesOf, type Evidence } from './invariants.ts';
 import { inOrder } from './observer.ts';
 import { leaksIn } from './secrets.ts';
 import { Side, type Ground, type SideOptions } from './side.ts';
-import { differences, listIn, openRuns, type State } from './state.ts';
-import { takenOut } from './taken-out.ts';
+import { differences, openRuns, terminateRuns, type State } from './state.ts';
 
-/** I1 and the rest of what must hold. */
-export interface Limits {
-  /** Faults are over, and then it may take so long. */
-  readonly convergedWithinMs: number;
-  /** So long nothing may be written then. */
-  readonly quietMs: number;
-}
+/** Faults are over, and then it may take so long. */
+const CONVERGED_WITHIN_MS = 60_000;
+/** So long nothing may be written then. */
+const QUIET_MS = 15_000;
 
 export interface TrialOptions extends SideOptions {
   /** The program of the undisturbed run: what is known to be right. */
   readonly referenceProgram: string;
-  readonly limits: Limits;
 }
 
 export interface Verdict {
@@ -38,37 +31,26 @@ export interface Verdict {
   readonly versions: readonly string[];
 }
 
-/** Ends of undisturbed runs, by what was changed: they are the same each time. */
-export type References = Map<string, Promise<State>>;
-
 const LOOK_EVERY_MS = 1_000;
 
 /** Runs a schedule disturbed and undisturbed, and says what did not hold. */
-export async function tryOut(
-  ground: Ground,
-  schedule: Schedule,
-  options: TrialOptions,
-  references: References = new Map(),
-): Promise<Verdict> {
-  const { events, requireApprovalOver } = undisturbed(schedule);
-  const key = JSON.stringify([events, requireApprovalOver, options.controllers]);
-  const reference = references.get(key) ?? endOf(ground, undisturbed(schedule), options);
-  references.set(key, reference);
-  reference.catch(() => references.delete(key));
+export async function tryOut(ground: Ground, schedule: Schedule, options: TrialOptions): Promise<Verdict> {
+  const reference = endOf(ground, undisturbed(schedule), options);
+  // Whoever waits for it hears of it.
+  reference.catch(() => undefined);
   // An operator that watches the whole cluster, and faults of servers, would disturb it.
   if (options.isAlone) await reference;
   const side = await Side.open(ground, schedule, options);
-  const limits = limitsOf(schedule, options);
   try {
     await side.play(schedule);
     const healedMs = Date.now();
     const people = side.people.done();
     const isDone = await Promise.race([
       people.then(() => true),
-      pause(limits.convergedWithinMs, undefined, { ref: false }),
+      pause(CONVERGED_WITHIN_MS, undefined, { ref: false }),
     ]);
     if (isDone !== true) side.violations.push('I1: what people began cannot end: the operator holds it up');
-    const end = await comesTo(side, reference, healedMs, limits);
+    const end = await comesTo(side, reference, healedMs);
     const versions = side.versions().map((version) => JSON.stringify(version));
     const judged = await judge(ground, side, schedule);
     const closed = end.violations.length === 0 ? await closes(ground, side) : [];
@@ -85,16 +67,6 @@ export async function tryOut(
   }
 }
 
-/** The most that the API server can have the operator wait: design.md, "What must stay true". */
-const LONGEST_RETRY_AFTER_MS = 300_000;
-
-function limitsOf(schedule: Schedule, { limits }: TrialOptions): Limits {
-  const { convergedWithinMs } = limits;
-  return asksForLongWait(schedule)
-    ? { ...limits, convergedWithinMs: convergedWithinMs + LONGEST_RETRY_AFTER_MS }
-    : limits;
-}
-
 /** The state that an undisturbed run stays in. @throws Error where it stays in none */
 async function endOf(ground: Ground, schedule: Schedule, options: TrialOptions): Promise<State> {
   const side = await Side.open(ground, schedule, {
@@ -105,7 +77,7 @@ async function endOf(ground: Ground, schedule: Schedule, options: TrialOptions):
   try {
     await side.play(schedule);
     await side.people.done();
-    return await stays(side, Date.now(), options.limits);
+    return await stays(side, Date.now());
   } finally {
     await side.close();
     await moveOut(ground, side);
@@ -117,11 +89,11 @@ const LONGEST_WAIT_MS = 17_000;
 /** Where runs are open they wait, or their last task was lost on a busy machine, and comes again. */
 const LONGEST_TASK_MS = 35_000;
 
-async function stays(side: Side, fromMs: number, { convergedWithinMs }: Limits): Promise<State> {
+async function stays(side: Side, fromMs: number): Promise<State> {
   let state = await side.state();
   let sinceMs = fromMs;
   while (Date.now() - sinceMs < (state.get('open runs') === '' ? LONGEST_WAIT_MS : LONGEST_TASK_MS)) {
-    if (Date.now() - fromMs > 2 * convergedWithinMs)
+    if (Date.now() - fromMs > 2 * CONVERGED_WITHIN_MS)
       throw new Error('the undisturbed run does not come to an end');
     await pause(LOOK_EVERY_MS);
     const now = await side.state();
@@ -138,8 +110,7 @@ interface End {
 }
 
 /** I1, I2 and I5: it comes to the state in time, and then is quiet. */
-async function comesTo(side: Side, reference: Promise<State>, fromMs: number, limits: Limits): Promise<End> {
-  const { convergedWithinMs, quietMs } = limits;
+async function comesTo(side: Side, reference: Promise<State>, fromMs: number): Promise<End> {
   let wanted: State | undefined;
   let failure: Error | undefined;
   void reference.then(
@@ -154,19 +125,19 @@ async function comesTo(side: Side, reference: Promise<State>, fromMs: number, li
     if (differences(now, state).length > 0) changedMs = Date.now();
     state = now;
     const quietSinceMs = Math.max(changedMs, side.lastWriteMs);
-    const isLate = quietSinceMs - fromMs > convergedWithinMs;
-    if (isLate) return late(side, differences(state, wanted ?? (await reference)), limits);
+    const isLate = quietSinceMs - fromMs > CONVERGED_WITHIN_MS;
+    if (isLate) return late(side, differences(state, wanted ?? (await reference)));
     if (failure !== undefined) throw failure;
     if (wanted === undefined) continue;
     const lines = differences(state, wanted);
-    const isQuiet = Date.now() - quietSinceMs >= quietMs;
+    const isQuiet = Date.now() - quietSinceMs >= QUIET_MS;
     if (lines.length === 0 && isQuiet) return { violations: [], convergedMs: quietSinceMs - fromMs };
-    if (lines.length > 0 && Date.now() - fromMs > convergedWithinMs) return late(side, lines, limits);
+    if (lines.length > 0 && Date.now() - fromMs > CONVERGED_WITHIN_MS) return late(side, lines);
   }
 }
 
-function late(side: Side, lines: readonly string[], { convergedWithinMs }: Limits): End {
-  const within = `within ${convergedWithinMs / 1000} s`;
+function late(side: Side, lines: readonly string[]): End {
+  const within = `within ${CONVERGED_WITHIN_MS / 1000} s`;
   const last = writesOf(side.journal)
     .slice(-3)
     .map(({ method, path }) => `${method} ${path}`);
@@ -184,30 +155,17 @@ async function judge(
 ): Promise<readonly string[]> {
   const { place, journal, people } = side;
   const { foreign } = people;
-  const faults = schedule.events.flatMap(({ what }) => (isFault(what) ? [what.fault] : []));
-  const isRestored = faults.includes('etcd is restored');
-  const isRestarted = faults.some((fault) => RESTARTING.includes(fault));
+  const isRestored = schedule.events.some(({ what }) => isFault(what) && what.fault === 'etcd is restored');
   const versions = isRestored ? side.versions() : inOrder(side.versions());
-  const { requireApprovalOver } = schedule;
-  const evidence: Evidence = {
-    ...{ place, journal, versions, foreign, isRestored, isRestarted },
-    ...(requireApprovalOver !== undefined && { requireApprovalOver }),
-  };
-  return unique([
+  const evidence: Evidence = { place, journal, versions, foreign, isRestored };
+  const violations = [
     ...violationsIn(evidence),
     ...side.deaths,
-    ...takenOut(evidence),
-    ...inVain(evidence),
     ...(isRestored ? [] : heldBack(evidence)),
     ...(isRestored ? [] : tooMany(countsIn(journal, place), mostCounts(schedule))),
     ...(await leaksIn({ cluster, temporal, place, versions, logs: side.logs })),
-  ]);
-}
-
-const RESTARTING: readonly Fault['fault'][] = ['api server restarts', 'etcd is saved', 'etcd is restored'];
-
-function unique(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)];
+  ];
+  return [...new Set(violations)];
 }
 
 const CLOSED_WITHIN_MS = 60_000;
@@ -232,17 +190,12 @@ async function closes({ cluster, temporal }: Ground, { place }: Side): Promise<r
 
 /** What is left, where nobody works any more. */
 async function moveOut({ cluster, temporal }: Ground, { place }: Side): Promise<void> {
-  for (const { metadata } of await listIn(cluster, BUILDS, place.home).catch(() => [])) {
+  for (const { metadata } of await cluster.list(BUILDS, { namespace: place.home }).catch(() => [])) {
     const at = { type: BUILDS, namespace: place.home, name: metadata.name };
     await cluster.patch(at, { metadata: { finalizers: null } }).catch(() => undefined);
   }
   for (const name of [place.home, place.team]) {
     await cluster.delete({ type: NAMESPACES, name }).catch(() => undefined);
   }
-  for (const { workflowId } of await openRuns(temporal, place).catch(() => [])) {
-    await temporal.workflow
-      .getHandle(workflowId)
-      .terminate('the campaign is over')
-      .catch(() => undefined);
-  }
+  await terminateRuns(temporal, place).catch(() => undefined);
 }

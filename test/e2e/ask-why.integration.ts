@@ -10,6 +10,7 @@ import { limitPods } from '../support/pod-quota.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { aPod } from '../support/pods.ts';
 import { grant, revoke } from '../support/service-accounts.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*
@@ -48,10 +49,7 @@ function annotate(at: Parameters<typeof cluster.patch>[0], annotations: Readonly
 }
 
 function isReady(object: KubernetesObject | undefined): boolean {
-  const { conditions } = z
-    .object({ conditions: z.array(z.looseObject({})).default([]) })
-    .parse(object?.['status'] ?? {});
-  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  return conditionIn(object, 'Ready')['status'] === 'True';
 }
 
 describe('why, while the operator runs,', () => {

@@ -1,54 +1,31 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { applyManifest } from '../../local/manifests.ts';
-import { fieldsOf, listOf, type Fields } from '../../src/api/fields.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { Trial } from '../support/failing-operator.ts';
-import { aTaskQueue, startOperator } from '../support/operator.ts';
-import { setUpStage } from '../support/stage.ts';
+import { conditionIn, setUpProgram } from '../support/programs.ts';
+import { testStack } from '../support/stack.ts';
 
 jest.setTimeout(300_000);
 
 const WITHIN_MS = 60_000;
-const PROGRAM = join(import.meta.dirname, '../support/failing-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
-const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 
-const { stack, cluster } = setUpStage(async () => {
-  await cluster.delete({ type: CRDS, name: 'trials.example.com' });
+const attempts = join(testStack().dir, `${uniqueName()}.attempts`);
+const { cluster, start, ...program } = setUpProgram({
+  ...{ file: 'failing-operator.ts', kinds: [Trial] },
+  env: { ATTEMPTS: attempts },
 });
-const taskQueue = aTaskQueue();
-const attempts = join(stack.dir, `${uniqueName()}.attempts`);
 let namespace: string;
 
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
   writeFileSync(attempts, '');
-  await applyManifest(cluster.client, { ...Trial.manifest }, 'author');
-  const isServed = () =>
-    cluster.client.request({ method: 'GET', path: resourcePath(Trial, {}) }).then(
-      () => true,
-      () => false,
-    );
-  await eventually(isServed, WITHIN_MS);
-  const env = { ATTEMPTS: attempts };
-  await startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM, env });
+  await start();
 });
 
-function ask(...args: readonly string[]): Promise<string> {
-  const servers = { KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const asked = [PROGRAM, ...args, '-n', namespace, '--task-queue', taskQueue];
-  return promisify(execFile)(process.execPath, asked, { env: { ...process.env, ...servers } }).then(
-    ({ stdout }) => stdout,
-    (error: unknown) => `${String(fieldsOf(error)['stdout'])}${String(fieldsOf(error)['stderr'])}`,
-  );
-}
+const ask = (...args: readonly string[]) => program.ask(...args, '-n', namespace);
 
 async function begin(name: string, what: string): Promise<void> {
   await cluster.create(Trial, {
@@ -56,19 +33,14 @@ async function begin(name: string, what: string): Promise<void> {
   });
 }
 
-async function condition(name: string, type: string): Promise<Fields | undefined> {
-  const trial = await cluster.get({ type: Trial, namespace, name });
-  return listOf(fieldsOf(trial?.['status'])['conditions']).find((each) => each['type'] === type);
+async function condition(name: string, type: string) {
+  return conditionIn(await cluster.get({ type: Trial, namespace, name }), type);
 }
 
 async function eventsOn(name: string): Promise<readonly string[]> {
-  const { items } = await cluster.client.request<{ items: readonly Fields[] }>({
-    method: 'GET',
-    path: resourcePath(EVENTS, { namespace }),
-  });
-  return items
-    .filter((event) => fieldsOf(event['regarding'])['name'] === name)
-    .map((event) => `${String(event['reason'])}: ${String(event['note'])}`);
+  return (await cluster.eventsIn(namespace))
+    .filter(({ regarding }) => regarding.name === name)
+    .map(({ reason, note }) => `${reason}: ${note}`);
 }
 
 /** When they began, in milliseconds. */
@@ -82,7 +54,7 @@ describe('what a function of an author throws', () => {
     await begin('mistaken', 'a mistake');
     const said = 'decide of controller trial has failed: x is undefined';
     await eventually(
-      async () => String((await condition('mistaken', 'Ready'))?.['message']).includes(said),
+      async () => String((await condition('mistaken', 'Ready'))['message']).includes(said),
       WITHIN_MS,
     );
     expect(await condition('mistaken', 'Ready')).toMatchObject({ status: 'False', reason: 'DecideFailed' });
@@ -94,12 +66,12 @@ describe('what a function of an author throws', () => {
     expect(await ask('why', 'trial/mistaken')).not.toContain('unexpected error');
     expect(await ask('history', 'trial/mistaken')).toContain(said);
     writeFileSync(`${attempts}.corrected`, '');
-    await eventually(async () => (await condition('mistaken', 'Ready'))?.['status'] === 'True', WITHIN_MS);
+    await eventually(async () => (await condition('mistaken', 'Ready'))['status'] === 'True', WITHIN_MS);
   });
 
   it('stalls where it says never: the step is not tried again', async () => {
     await begin('hopeless', 'never');
-    await eventually(async () => (await condition('hopeless', 'Stalled'))?.['status'] === 'True', WITHIN_MS);
+    await eventually(async () => (await condition('hopeless', 'Stalled'))['status'] === 'True', WITHIN_MS);
     expect(await condition('hopeless', 'Stalled')).toMatchObject({
       reason: 'PermanentFailure',
       message: 'there is no such region',
@@ -114,7 +86,7 @@ describe('what a function of an author throws', () => {
 
   it('is tried with the same backoff, whatever the words are', async () => {
     await begin('refused', 'other words');
-    await eventually(async () => (await condition('refused', 'Ready'))?.['reason'] === 'Refused', WITHIN_MS);
+    await eventually(async () => (await condition('refused', 'Ready'))['reason'] === 'Refused', WITHIN_MS);
     await delay(30_000);
     const times = attemptsOf('refused');
     const gaps = times.slice(1).map((time, place) => Math.round((time - (times[place] ?? 0)) / 100) / 10);

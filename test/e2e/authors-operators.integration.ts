@@ -1,71 +1,45 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { applyManifest } from '../../local/manifests.ts';
 import { fieldsOf, listOf } from '../../src/api/fields.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { aNoteKind } from '../support/notes-operator.ts';
-import { aTaskQueue, startOperator } from '../support/operator.ts';
-import { setUpStage } from '../support/stage.ts';
+import { setUpProgram } from '../support/programs.ts';
 
 jest.setTimeout(300_000);
 
 const WITHIN_MS = 60_000;
-const PROGRAM = join(import.meta.dirname, '../support/notes-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 const PAUSED = 'durable-operator.dev/paused';
 
-const [memo, notice] = [aNoteKind('Memo', true), aNoteKind('Notice', false)];
+interface AuthorsEnv extends Readonly<Record<string, string>> {
+  readonly OPERATOR: string;
+}
+
+function anAuthor(kind: ReturnType<typeof aNoteKind>, env: AuthorsEnv) {
+  return { kind, env, ...setUpProgram({ file: 'notes-operator.ts', kinds: [kind], env }) };
+}
+
 const authors = {
-  memos: { kind: memo, taskQueue: aTaskQueue(), env: { OPERATOR: 'memo-operator', KIND: 'Memo' } },
-  notices: {
-    ...{ kind: notice, taskQueue: aTaskQueue() },
-    env: { OPERATOR: 'notice-operator', KIND: 'Notice', SCOPE: 'Cluster' },
-  },
+  memos: anAuthor(aNoteKind('Memo', true), { OPERATOR: 'memo-operator', KIND: 'Memo' }),
+  notices: anAuthor(aNoteKind('Notice', false), {
+    OPERATOR: 'notice-operator',
+    KIND: 'Notice',
+    SCOPE: 'Cluster',
+  }),
 };
 type Author = (typeof authors)[keyof typeof authors];
 
-const { stack, cluster } = setUpStage(async () => {
-  for (const { plural } of [memo, notice])
-    await cluster.delete({ type: CRDS, name: `${plural}.example.com` });
-});
+const { cluster } = authors.memos;
 let namespace: string;
 
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
-  for (const { kind, taskQueue, env } of Object.values(authors)) {
-    await applyManifest(cluster.client, { ...kind.manifest }, 'author');
-    const path = resourcePath(kind, {});
-    const isServed = () =>
-      cluster.client.request({ method: 'GET', path }).then(
-        () => true,
-        () => false,
-      );
-    await eventually(isServed, WITHIN_MS);
-    await startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM, env });
-  }
+  for (const { start } of Object.values(authors)) await start();
 });
 
-function ask({ taskQueue, env }: Author, ...args: readonly string[]): Promise<string> {
-  const all = {
-    ...process.env,
-    ...env,
-    KUBECONFIG: stack.kubeconfig,
-    TEMPORAL_ADDRESS: stack.temporalAddress,
-  };
-  return promisify(execFile)(process.execPath, [PROGRAM, ...args, '--task-queue', taskQueue], {
-    env: all,
-  }).then(
-    ({ stdout }) => stdout,
-    (error: unknown) => String(fieldsOf(error)['stdout']),
-  );
-}
+const ask = (author: Author, ...args: readonly string[]) => author.ask(...args);
 
 async function write({ kind }: Author, name: string): Promise<void> {
   const where = kind.namespaced ? { namespace } : {};

@@ -1,53 +1,28 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { applyManifest } from '../../local/manifests.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { fieldsOf, listOf } from '../../src/api/fields.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { uniqueName } from '../support/cluster.ts';
-import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
+import type { Operator } from '../support/operator.ts';
+import { setUpProgram } from '../support/programs.ts';
 import { Site } from '../support/site-operator.ts';
-import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
 
 const WITHIN_MS = 60_000;
-const PROGRAM = join(import.meta.dirname, '../support/site-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const CONFIG_MAPS = { group: '', version: 'v1', plural: 'configmaps' };
 const NOTE = 'state.durable-operator.dev/site-operator.site-defaults';
 
-const stage = setUpStage(() => cluster.delete({ type: CRDS, name: `${Site.plural}.example.com` }));
-const { stack, cluster, temporal } = stage;
-const taskQueue = aTaskQueue();
+const { cluster, temporal, start, ...program } = setUpProgram({ file: 'site-operator.ts', kinds: [Site] });
 let namespace: string;
 let operator: Operator;
 
-const start = () => startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
-
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
-  await applyManifest(cluster.client, { ...Site.manifest }, 'author');
-  const isServed = () =>
-    cluster.client.request({ method: 'GET', path: resourcePath(Site, {}) }).then(
-      () => true,
-      () => false,
-    );
-  await eventually(isServed, WITHIN_MS);
   operator = await start();
 });
 
-function ask(...args: readonly string[]): Promise<string> {
-  const env = { ...process.env, KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const words = [PROGRAM, ...args, '-n', namespace, '--task-queue', taskQueue];
-  return promisify(execFile)(process.execPath, words, { env }).then(
-    ({ stdout }) => stdout,
-    (error: unknown) => String(fieldsOf(error)['stdout']),
-  );
-}
+const ask = (...args: readonly string[]) => program.ask(...args, '-n', namespace);
 
 const at = (name: string) => ({ type: Site, namespace, name });
 

@@ -5,12 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Store } from '../../examples/bucket/store.ts';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { refOf } from '../support/cluster.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
@@ -48,15 +49,15 @@ function ask(...args: readonly string[]): Promise<string> {
 
 const at = { type: BUCKETS, name: 'photos' };
 
-function readyIn(object: unknown): unknown {
-  const conditions = listOf(fieldsOf(fieldsOf(object)['status'])['conditions']);
-  return conditions.find(({ type }) => type === 'Ready')?.['status'];
-}
+const isReady = async () =>
+  conditionIn(await cluster.get({ ...at, namespace }), 'Ready')['status'] === 'True';
 
 /** Ready, and of this generation: its run has ended, or is about to. */
 function isUpToDate(object: KubernetesObject | undefined): boolean {
   const { observedGeneration } = fieldsOf(object?.['status']);
-  return readyIn(object) === 'True' && observedGeneration === object?.metadata.generation;
+  return (
+    conditionIn(object, 'Ready')['status'] === 'True' && observedGeneration === object?.metadata.generation
+  );
 }
 
 function stored(): object[] {
@@ -85,7 +86,7 @@ describe('the example bucket, as docs/build-your-own.md has it, on the packed pa
       },
       spec: {},
     });
-    await eventually(async () => readyIn(await cluster.get({ ...at, namespace })) === 'True', WITHIN_MS);
+    await eventually(async () => isReady(), WITHIN_MS);
     expect(stored()).toEqual([{ versioned: false, url: expect.stringMatching(/^store:/) }]);
     expect(await cluster.get({ ...at, namespace })).toMatchObject({ status: { url: expect.any(String) } });
     // A workflow task that has to be done again reports all of it with its first step.
@@ -130,7 +131,7 @@ describe('the example bucket, as docs/build-your-own.md has it, on the packed pa
     await eventually(async () => isUpToDate(await cluster.get({ ...at, namespace })), WITHIN_MS);
     store.buckets.clear();
     await eventually(() => Promise.resolve(stored().length === 1), WITHIN_MS);
-    await eventually(async () => readyIn(await cluster.get({ ...at, namespace })) === 'True', WITHIN_MS);
+    await eventually(async () => isReady(), WITHIN_MS);
   });
 
   it('says what the outside system refuses, in the status and to who asks, with the advice of its author', async () => {
@@ -139,11 +140,10 @@ describe('the example bucket, as docs/build-your-own.md has it, on the packed pa
     const refused = /Refused[^]*the store refuses it[^]*ask the owner of the store for more/;
     await eventually(async () => refused.test(await ask('why', 'bucket/photos')), WITHIN_MS);
     await eventually(async () => {
-      const { conditions, url } = fieldsOf(fieldsOf(await cluster.get({ ...at, namespace }))['status']);
-      const ready = listOf(conditions).find(({ type }) => type === 'Ready');
-      return (
-        ready?.['reason'] === 'ObserveFailed' && String(ready['message']).includes('ask the owner') && url
-      );
+      const object = await cluster.get({ ...at, namespace });
+      const { reason, message } = conditionIn(object, 'Ready');
+      const { url } = fieldsOf(object?.['status']);
+      return reason === 'ObserveFailed' && String(message).includes('ask the owner') && url;
     }, WITHIN_MS);
   });
 

@@ -12,7 +12,7 @@ jest.setTimeout(480_000);
 /** Short schedules that together have 13 kinds of faults. The scheduled workflow runs longer ones. */
 const SEEDS = [34, 53];
 const STORIES = 4;
-const OPTIONS = { controllers: 'all', quietSeconds: 10, program: PROGRAM };
+const OPTIONS = { controllers: 'all', program: PROGRAM };
 
 const ground = sharedGround(testStack());
 

@@ -1,39 +1,17 @@
-import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { applyManifest } from '../../local/manifests.ts';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { CONFIG_MAPS } from '../../src/api/built-in.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { aTaskQueue, endOperators, startOperator, type Operator } from '../support/operator.ts';
+import { endOperators } from '../support/operator.ts';
+import { setUpProgram } from '../support/programs.ts';
 import { BOOK_OF, Shelf } from '../support/shelf-operator.ts';
-import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(240_000);
 
 const WITHIN_MS = 90_000;
-const PROGRAM = join(import.meta.dirname, '../support/shelf-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 const BOOKS = 100;
 const MISSING = 'last writes may be missing';
 
-const { stack, cluster } = setUpStage(() => cluster.delete({ type: CRDS, name: 'shelves.example.com' }));
-const taskQueue = aTaskQueue();
-
-const start = (): Promise<Operator> =>
-  startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
-
-beforeAll(async () => {
-  await applyManifest(cluster.client, { ...Shelf.manifest }, 'author');
-  const path = resourcePath(Shelf, {});
-  const isServed = () =>
-    cluster.client.request({ method: 'GET', path }).then(
-      () => true,
-      () => false,
-    );
-  await eventually(isServed, WITHIN_MS);
-});
+const { cluster, start, ask } = setUpProgram({ file: 'shelf-operator.ts', kinds: [Shelf] });
 
 afterEach(endOperators);
 
@@ -44,12 +22,7 @@ async function aShelfBeingFilled(books: number, more: { readonly hangsAt?: numbe
   const spec = { books: BOOKS, edition: 1, ...more };
   const metadata = { namespace, name: at.name };
   await cluster.create(Shelf, { apiVersion: 'example.com/v1', kind: 'Shelf', metadata, spec });
-  const count = async () => {
-    const path = resourcePath(CONFIG_MAPS, { namespace });
-    const query = { labelSelector: BOOK_OF };
-    const { items } = await cluster.client.request<{ items: object[] }>({ method: 'GET', path, query });
-    return items.length;
-  };
+  const count = async () => (await cluster.list(CONFIG_MAPS, { namespace, labelSelector: BOOK_OF })).length;
   const thereNow = await eventually(async () => {
     const there = await count();
     return there >= books && there;
@@ -57,18 +30,11 @@ async function aShelfBeingFilled(books: number, more: { readonly hangsAt?: numbe
   const history = async () => {
     await eventually(async () => (await count()) === BOOKS, WITHIN_MS);
     return eventually(async () => {
-      const text = await historyOf(namespace);
+      const text = await ask('history', 'shelf/oak', '-n', namespace);
       return text.includes('completed') && text;
     }, WITHIN_MS);
   };
   return { thereNow, history, change: () => cluster.patch(at, { spec: { edition: 2 } }) };
-}
-
-async function historyOf(namespace: string): Promise<string> {
-  const args = ['history', 'shelf/oak', '-n', namespace, '--task-queue', taskQueue];
-  const env = { ...process.env, KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env });
-  return stdout;
 }
 
 function putUpIn(history: string): number {

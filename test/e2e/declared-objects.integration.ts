@@ -1,46 +1,26 @@
 import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { applyManifest } from '../../local/manifests.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, SERVICES } from '../../src/api/built-in.ts';
 import { fieldsOf, listOf, type Fields } from '../../src/api/fields.ts';
 import { JOBS, PODS, RESOURCE_QUOTAS } from '../../src/api/kinds.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { Bundle } from '../support/bundle-operator.ts';
-import { refOf, uniqueName } from '../support/cluster.ts';
-import { aTaskQueue, startOperator, type Operator } from '../support/operator.ts';
-import { setUpStage } from '../support/stage.ts';
+import { uniqueName } from '../support/cluster.ts';
+import { conditionIn, setUpProgram } from '../support/programs.ts';
 
 jest.setTimeout(300_000);
 
 /** Declared objects that are refused, or do not get ready. */
 const WITHIN_MS = 60_000;
-const PROGRAM = join(import.meta.dirname, '../support/bundle-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
-const EVENTS = { group: 'events.k8s.io', version: 'v1', plural: 'events' };
 const ADMISSION = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const POLICIES = { ...ADMISSION, plural: 'validatingadmissionpolicies' };
 const POLICY_BINDINGS = { ...ADMISSION, plural: 'validatingadmissionpolicybindings' };
 
-const { stack, cluster, temporal } = setUpStage(async () => {
-  await cluster.delete({ type: CRDS, name: 'bundles.example.com' });
-});
-const taskQueue = aTaskQueue();
-const start = () => startOperator({ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM });
-let operator: Operator;
+const { cluster, start, ...program } = setUpProgram({ file: 'bundle-operator.ts', kinds: [Bundle] });
 let namespace: string;
 
 beforeAll(async () => {
-  await applyManifest(cluster.client, { ...Bundle.manifest }, 'author');
-  const isServed = () =>
-    cluster.client.request({ method: 'GET', path: resourcePath(Bundle, {}) }).then(
-      () => true,
-      () => false,
-    );
-  await eventually(isServed, WITHIN_MS);
-  operator = await start();
+  await start();
 });
 
 beforeEach(async () => {
@@ -68,9 +48,8 @@ async function declare(...objects: readonly object[]): Promise<void> {
 
 async function ready(): Promise<Fields> {
   const object = await cluster.get({ type: Bundle, namespace, name: 'all' });
-  const { conditions, observedGeneration } = fieldsOf(object?.['status']);
-  const found = listOf(conditions).find(({ type }) => type === 'Ready');
-  return observedGeneration === object?.metadata.generation ? fieldsOf(found) : {};
+  const { observedGeneration } = fieldsOf(object?.['status']);
+  return observedGeneration === object?.metadata.generation ? conditionIn(object, 'Ready') : {};
 }
 
 async function isReady(): Promise<boolean> {
@@ -82,23 +61,12 @@ async function isThere(type: typeof SERVICES, name: string): Promise<boolean> {
 }
 
 async function warnings(): Promise<readonly string[]> {
-  const { items } = await cluster.client.request<{ items: readonly Fields[] }>({
-    method: 'GET',
-    path: resourcePath(EVENTS, { namespace }),
-  });
-  return items
-    .filter((event) => event['type'] === 'Warning' && fieldsOf(event['regarding'])['name'] === 'all')
-    .map((event) => `${String(event['reason'])}: ${String(event['note'])}`);
+  return (await cluster.eventsIn(namespace))
+    .filter(({ type, regarding }) => type === 'Warning' && regarding.name === 'all')
+    .map(({ reason, note }) => `${reason}: ${note}`);
 }
 
-function ask(...args: readonly string[]): Promise<string> {
-  const servers = { KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const asked = [PROGRAM, ...args, '-n', namespace, '--task-queue', taskQueue];
-  return promisify(execFile)(process.execPath, asked, { env: { ...process.env, ...servers } }).then(
-    ({ stdout }) => stdout,
-    (error: unknown) => `${String(fieldsOf(error)['stdout'])}${String(fieldsOf(error)['stderr'])}`,
-  );
-}
+const ask = (...args: readonly string[]) => program.ask(...args, '-n', namespace);
 
 function service(name: string, nodePort?: number): object {
   const ports = [{ port: 80, ...(nodePort !== undefined && { nodePort }) }];
@@ -266,35 +234,6 @@ describe('a Job that is made once', () => {
     const history = await ask('history', 'bundle/all');
     expect(history.match(/ createJob /g)).toHaveLength(1);
     expect(history).not.toContain('to be deleted');
-  });
-});
-
-describe('a converged resource with five objects', () => {
-  it('makes no run, and no write, at a restart of the operator', async () => {
-    const names = ['a', 'b', 'c'];
-    await begin(...names.map((name) => config(name, 'x')), service('d'), service('e'));
-    const at = { type: Bundle, namespace, name: 'all' };
-    const bundle = await cluster.get(at);
-    if (bundle === undefined) throw new Error('the bundle is gone');
-    const ref = refOf('bundle', bundle);
-    await temporal.untilCompleted(ref, WITHIN_MS);
-    const runs = (await temporal.runsOf(ref)).length;
-    const versions = () =>
-      Promise.all([
-        cluster.get(at),
-        ...names.map((name) => cluster.get({ type: CONFIG_MAPS, namespace, name })),
-        ...['d', 'e'].map((name) => cluster.get({ type: SERVICES, namespace, name })),
-      ]);
-    const before = await versions();
-    await operator.end('SIGTERM');
-    operator = await start();
-    await cluster.create(Bundle, {
-      ...{ apiVersion: 'example.com/v1', kind: 'Bundle', metadata: { name: 'other', namespace } },
-      spec: { objects: JSON.stringify([config('of-other', 'x')]) },
-    });
-    await eventually(() => isThere(CONFIG_MAPS, 'of-other'), WITHIN_MS);
-    expect(await versions()).toEqual(before);
-    expect(await temporal.runsOf(ref)).toHaveLength(runs);
   });
 });
 

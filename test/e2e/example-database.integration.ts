@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { Directory } from '../../examples/database/directory.ts';
 import { readManifests } from '../../local/manifests.ts';
 import { SECRETS } from '../../src/api/built-in.ts';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 import { textsIn } from '../support/texts.ts';
 
@@ -44,8 +45,7 @@ beforeAll(async () => {
 const at = (type: typeof DATABASES) => ({ type, namespace, name: 'shop' });
 
 async function isReady(): Promise<boolean> {
-  const conditions = listOf(fieldsOf((await cluster.get(at(DATABASES)))?.['status'])['conditions']);
-  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  return conditionIn(await cluster.get(at(DATABASES)), 'Ready')['status'] === 'True';
 }
 
 /** As the Secret has it, and as it is. */

@@ -2,11 +2,12 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { SIMULATED_NODE } from '../../local/server-commands.ts';
 import { NODES, POD_DISRUPTION_BUDGETS, PODS } from '../../src/api/index.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { apiExamples } from '../support/api-examples.ts';
 import { Author } from '../support/author.ts';
 import { uniqueName } from '../support/cluster.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
@@ -53,10 +54,7 @@ async function budget() {
 const at = { type: MAINTENANCES, name: node };
 const ask = (command: string) => author.ask(stage, command, `nodemaintenance/${node}`);
 
-async function ready() {
-  const { conditions } = fieldsOf((await cluster.get(at))?.['status']);
-  return listOf(conditions).find(({ type }) => type === 'Ready');
-}
+const ready = async () => conditionIn(await cluster.get(at), 'Ready');
 
 async function podsThere(): Promise<readonly (KubernetesObject | undefined)[]> {
   const all = ['web-1', 'web-2'].map((name) => cluster.get({ type: PODS, namespace, name }));
@@ -74,7 +72,7 @@ describe('the example maintenance, on the packed package', () => {
       ...{ apiVersion: 'example.com/v1', kind: 'NodeMaintenance', metadata: { name: node }, spec: { node } },
     });
     const waits = /PodDisruptionBudget web to allow the eviction of Pod web-[12]/;
-    await eventually(async () => waits.test(String((await ready())?.['message'])), WITHIN_MS);
+    await eventually(async () => waits.test(String((await ready())['message'])), WITHIN_MS);
     expect(await ready()).toMatchObject({ status: 'False', reason: 'Waiting' });
     expect(await ask('why')).toMatch(waits);
     expect(await podsThere()).toHaveLength(1);

@@ -1,10 +1,8 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
-import type { KubernetesList } from '../../src/api/object.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(240_000);
@@ -37,17 +35,14 @@ function migrate(name: string, commands: Readonly<Record<string, string>> = {}) 
 async function eventuallyReady(name: string, wanted: string): Promise<void> {
   await eventually(async () => {
     const object = await cluster.get({ type: MIGRATIONS, namespace, name });
-    const conditions = listOf(fieldsOf(object?.['status'])['conditions']);
-    const { status, reason } = conditions.find(({ type }) => type === 'Ready') ?? {};
+    const { status, reason } = conditionIn(object, 'Ready');
     return `${String(status)} ${String(reason)}` === wanted;
   }, WITHIN_MS);
 }
 
 /** The stages of a migration that have run. */
 async function stagesOf(name: string): Promise<string[]> {
-  const path = resourcePath(JOBS, { namespace });
-  const { items } = await cluster.client.request<KubernetesList>({ method: 'GET', path });
-  const names = (items ?? []).map(({ metadata }) => metadata.name);
+  const names = (await cluster.list(JOBS, { namespace })).map(({ metadata }) => metadata.name);
   return names.filter((each) => each.startsWith(`${name}-`)).map((each) => each.slice(name.length + 1));
 }
 

@@ -3,11 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NAMESPACES, SECRETS } from '../../src/api/index.ts';
 import { workflowIdFor } from '../../src/api/resource-ref.ts';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { Author } from '../support/author.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
@@ -66,8 +67,7 @@ function labelled(name: string, value: string | null) {
 
 async function isReady(name: string): Promise<boolean> {
   const object = await cluster.get({ type: COPIES, namespace: source, name });
-  const conditions = listOf(fieldsOf(object?.['status'])['conditions']);
-  return conditions.find(({ type }) => type === 'Ready')?.['status'] === 'True';
+  return conditionIn(object, 'Ready')['status'] === 'True';
 }
 
 async function refOf(name: string) {

@@ -2,13 +2,14 @@ import { beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { readManifests } from '../../local/manifests.ts';
 import { DEPLOYMENTS, SECRETS, SERVICES } from '../../src/api/built-in.ts';
 import { RESOURCE_QUOTAS } from '../../src/api/kinds.ts';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { refOf } from '../support/cluster.ts';
 import { Author } from '../support/author.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { Operator } from '../support/operator.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 jest.setTimeout(300_000);
@@ -41,15 +42,11 @@ async function ref(): Promise<ResourceRef> {
   return refOf('website', object);
 }
 
-function conditionOf(object: unknown, type: string) {
-  return listOf(fieldsOf(fieldsOf(object)['status'])['conditions']).find((each) => each['type'] === type);
-}
-
 async function isReady(): Promise<boolean> {
   const object = await cluster.get(at(WEBSITES));
   const { observedGeneration } = fieldsOf(object?.['status']);
   const isOfThis = observedGeneration === object?.metadata.generation;
-  return isOfThis && conditionOf(object, 'Ready')?.['status'] === 'True';
+  return isOfThis && conditionIn(object, 'Ready')['status'] === 'True';
 }
 
 function specOf(object: KubernetesObject | undefined) {
@@ -153,31 +150,5 @@ describe('the example website, on the packed package', () => {
     await eventually(isTold, WITHIN_MS);
     expect(await cluster.get({ type: SERVICES, namespace, name: 'taken' })).toEqual(theirs);
     await cluster.delete({ type: WEBSITES, namespace, name: 'taken' });
-  });
-
-  it('makes all of it although it is killed on the way', async () => {
-    const names = Array.from({ length: 10 }, (_, place) => `many-${place}`);
-    await Promise.all(
-      names.map((name) =>
-        cluster.create(WEBSITES, {
-          ...{ apiVersion: 'example.com/v1', kind: 'Website', metadata: { name, namespace } },
-          spec: { image: 'nginx:1.29', replicas: 0 },
-        }),
-      ),
-    );
-    await eventually(() => cluster.get({ type: DEPLOYMENTS, namespace, name: 'many-0' }), WITHIN_MS);
-    await operator.end('SIGKILL');
-    operator = await author.start(stage);
-    for (const name of names)
-      await eventually(() => cluster.get({ type: SERVICES, namespace, name }), WITHIN_MS);
-  });
-
-  it('leaves nothing behind', async () => {
-    await cluster.delete(at(WEBSITES));
-    const isGone = async () =>
-      (await Promise.all([DEPLOYMENTS, SERVICES].map((type) => cluster.get(at(type))))).every(
-        (each) => !each,
-      );
-    await eventually(isGone, WITHIN_MS);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { PODS, refOf, ROLE_BINDINGS } from '../support/cluster.ts';
+import { PODS, refOf } from '../support/cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
 import type { FaultProxy } from '../support/fault-proxy.ts';
 import { aTaskQueue, endOperators, ownLogs, startOperator, type Operator } from '../support/operator.ts';
@@ -32,8 +32,6 @@ function start(kubeconfig = stack.operatorKubeconfig, args: readonly string[] = 
 const at = (name: string) => ({ type: PODS, namespace, name });
 const create = (name: string) => cluster.create(PODS, aPod().in(namespace).named(name).annotated().manifest);
 const labelOf = async (name: string) => (await cluster.get(at(name)))?.metadata.labels?.[POD_NAME_LABEL];
-const bindingOf = (name: string) =>
-  cluster.get({ type: ROLE_BINDINGS, namespace: name, name: `ad-kubernetes-${name}` });
 const storyOf = async (pod: KubernetesObject) =>
   (await temporal.historyOf(refOf('pod-label', pod))).map(kindOf);
 /** How long each timer of the run was set for, in seconds. */
@@ -53,17 +51,6 @@ function eventuallyOver(pod: KubernetesObject): Promise<void> {
   return temporal.untilCompleted(refOf('pod-label', pod), CONVERGED_WITHIN_MS);
 }
 
-/** Each Pod has got its label, and the namespace its RoleBinding, by one write. */
-async function expectDoneOnce(pods: readonly KubernetesObject[], bound: KubernetesObject): Promise<void> {
-  const all = pods.map(({ metadata }) => metadata.name);
-  const { name } = bound.metadata;
-  await eventuallyLabelled(all);
-  await eventually(() => bindingOf(name), CONVERGED_WITHIN_MS);
-  for (const pod of pods) await eventuallyOver(pod);
-  expect(writesIn(namespace, 'pods')).toEqual(all.map((pod) => `patch ${pod}`));
-  expect(writesIn(name, 'rolebindings')).toEqual([`create ad-kubernetes-${name}`]);
-}
-
 /** What the operator has written and the server has accepted: `patch web-1`. */
 function writesIn(where: string, resource: string): string[] {
   const writes = operatorWritesIn(where, stack.auditLog, resource);
@@ -73,26 +60,6 @@ function writesIn(where: string, resource: string): string[] {
 /** For a label: it gets an Event that says so. */
 const TOO_LONG = 'w'.repeat(64);
 const names = (count: number) => Array.from({ length: count }, (_, i) => `web-${String(i).padStart(2, '0')}`);
-
-describe('an operator that is killed', () => {
-  let throughProxy: string;
-
-  /** What it has asked for when it is killed is carried out, and so counted. */
-  beforeEach(async () => {
-    throughProxy = (await startProxy()).kubeconfig;
-  });
-
-  it('in the middle of changes converges after a restart, with one write for each object', async () => {
-    const first = await start(throughProxy);
-    const all = names(20);
-    const creating = Promise.all(all.map(create));
-    const other = await cluster.createNamespace();
-    await first.end('SIGKILL');
-    const pods = await creating;
-    await start();
-    await expectDoneOnce(pods, other);
-  });
-});
 
 describe('an operator that is asked to stop', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(

@@ -1,45 +1,19 @@
-import { afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { applyManifest } from '../../local/manifests.ts';
-import type { KubernetesObject } from '../../src/api/object.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../testing/eventually.ts';
 import { Errand } from '../support/errand-operator.ts';
-import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
-import { setUpStage } from '../support/stage.ts';
+import { aTaskQueue, endOperators } from '../support/operator.ts';
+import { conditionIn, setUpProgram } from '../support/programs.ts';
 
 jest.setTimeout(300_000);
 
 const WITHIN_MS = 120_000;
-const PROGRAM = join(import.meta.dirname, '../support/errand-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 
-const { stack, cluster } = setUpStage(() => cluster.delete({ type: CRDS, name: 'errands.example.com' }));
-
-beforeAll(async () => {
-  await applyManifest(cluster.client, { ...Errand.manifest }, 'author');
-  const path = resourcePath(Errand, {});
-  const isServed = () =>
-    cluster.client.request({ method: 'GET', path }).then(
-      () => true,
-      () => false,
-    );
-  await eventually(isServed, WITHIN_MS);
-});
+const { cluster, ...program } = setUpProgram({ file: 'errand-operator.ts', kinds: [Errand] });
 
 afterEach(endOperators);
 
 const start = (taskQueue: string, env: Readonly<Record<string, string>> = {}) =>
-  startOperator({
-    ...{ kubeconfig: stack.kubeconfig, taskQueue, program: PROGRAM, env },
-    args: ['--activity-slots', '5'],
-  });
-
-interface ErrandObject extends KubernetesObject {
-  readonly status?: { readonly conditions?: readonly Readonly<Record<string, string>>[] };
-}
+  program.start({ taskQueue, env, args: ['--activity-slots', '5'] });
 
 async function create(namespace: string, name: string, how: string) {
   const at = { type: Errand, namespace, name };
@@ -47,27 +21,16 @@ async function create(namespace: string, name: string, how: string) {
     ...{ apiVersion: 'example.com/v1', kind: 'Errand' },
     ...{ metadata: { namespace, name }, spec: { how } },
   });
-  const ready = async () => {
-    const { status } = (await cluster.get<ErrandObject>(at)) ?? {};
-    return status?.conditions?.find(({ type }) => type === 'Ready');
-  };
   const is = (condition: Record<string, string>) =>
     eventually(async () => {
-      const now = await ready();
-      return Object.entries(condition).every(([field, value]) => now?.[field] === value) && now;
+      const now = conditionIn(await cluster.get(at), 'Ready');
+      return Object.entries(condition).every(([field, value]) => now[field] === value) && now;
     }, WITHIN_MS);
   return { at, is };
 }
 
-async function ask(taskQueue: string, ...args: string[]): Promise<string> {
-  const env = { ...process.env, KUBECONFIG: stack.kubeconfig, TEMPORAL_ADDRESS: stack.temporalAddress };
-  const its = [PROGRAM, ...args, '--task-queue', taskQueue];
-  // `why` exits with 1 where something is wrong.
-  const { stdout } = await promisify(execFile)(process.execPath, its, { env }).catch(
-    (error: unknown) => error as { stdout: string },
-  );
-  return stdout;
-}
+const ask = (taskQueue: string, ...args: readonly string[]) =>
+  program.ask(...args, '--task-queue', taskQueue);
 
 describe('code that ignores its signal', () => {
   it.each(['hangs-soon', 'unseen'])(
@@ -79,7 +42,7 @@ describe('code that ignores its signal', () => {
       const names = Array.from({ length: 8 }, (_, index) => `stuck-${index}`);
       const stuck = await Promise.all(names.map((name) => create(namespace, name, how)));
       for (const { is } of stuck) {
-        const { message } = (await is({ status: 'False', reason: 'CodeHangs' })) as { message: string };
+        const { message } = await is({ status: 'False', reason: 'CodeHangs' });
         expect(message).toContain('the Pod in which it goes on: nothing else ends it');
       }
       const free = await create(namespace, 'free', 'quick');

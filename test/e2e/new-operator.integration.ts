@@ -8,7 +8,7 @@ import { buildPrograms } from '../../local/build.ts';
 import { applyManifest } from '../../local/manifests.ts';
 import { parseManifests } from '../../src/ask/plan/manifests.ts';
 import { ANSWERED_BY_ANNOTATION, APPROVED_ANNOTATION } from '../../src/api/annotations.ts';
-import { fieldsOf, listOf } from '../../src/api/fields.ts';
+import { fieldsOf } from '../../src/api/fields.ts';
 import { resourcePath, type PathType } from '../../src/kubernetes/paths.ts';
 import { Author } from '../support/author.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAMESPACES, type At } from '../support/cluster.ts';
@@ -17,6 +17,7 @@ import { Delivered } from '../support/delivered.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { askedBy, grantedTo, unique } from '../../testing/stack/rights.ts';
 import { aTaskQueue, startOperator } from '../support/operator.ts';
+import { conditionIn } from '../support/programs.ts';
 import { setUpStage } from '../support/stage.ts';
 
 /*
@@ -223,7 +224,7 @@ describe('an operator as install.yaml has it', () => {
       await applyManifest(cluster.client, { ...manifest, metadata }, 'author');
     }
     const at = { type: WEBSITES, namespace, name: 'my-website' };
-    await eventually(async () => readyIn(await cluster.get(at)) === 'True', WITHIN_MS);
+    await eventually(async () => conditionIn(await cluster.get(at), 'Ready')['status'] === 'True', WITHIN_MS);
     await nobodyApprovesInTheNameOf('the-ceo', at);
     const asked = askedBy(ACCOUNT, stack.auditLog, NAME);
     expect(asked.filter(({ decision }) => decision === 'forbid')).toEqual([]);
@@ -261,11 +262,6 @@ async function nobodyApprovesInTheNameOf(name: string, at: At): Promise<void> {
     await expect(approve).rejects.toThrow('whoever approves or rejects must be named');
     return true;
   }, WITHIN_MS);
-}
-
-function readyIn(object: unknown): unknown {
-  const conditions = listOf(fieldsOf(fieldsOf(object)['status'])['conditions']);
-  return conditions.find(({ type }) => type === 'Ready')?.['status'];
 }
 
 describe('npm start', () => {

@@ -41,10 +41,7 @@ function create(replicas: number): Promise<PodSet> {
   return cluster.create<PodSet>(PodSetKind, aPodSet().in(namespace).wanting(replicas).manifest);
 }
 
-async function podsIn(): Promise<readonly Pod[]> {
-  const path = resourcePath(PODS, { namespace });
-  return (await cluster.client.request<{ items: Pod[] }>({ method: 'GET', path })).items;
-}
+const podsIn = () => cluster.list<Pod>(PODS, { namespace });
 
 const namesOf = (pods: readonly KubernetesObject[]) => pods.map(({ metadata }) => metadata.name).sort();
 

@@ -2,22 +2,17 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { applyManifest } from '../../local/manifests.ts';
 import { freePort } from '../../local/ports.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { uniqueName } from '../support/cluster.ts';
 import { Lamp } from '../support/lamp-operator.ts';
-import { aTaskQueue, endOperators, startOperator } from '../support/operator.ts';
-import { setUpStage } from '../support/stage.ts';
+import { aTaskQueue, endOperators } from '../support/operator.ts';
+import { setUpProgram } from '../support/programs.ts';
 
 jest.setTimeout(300_000);
 
 const WITHIN_MS = 60_000;
-const program = join(import.meta.dirname, '../support/lamp-operator.ts');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 
 /** By UID of the resource. */
 const lit = new Set<string>();
@@ -30,21 +25,11 @@ const lamps = createServer(({ method, url = '' }, response) => {
   response.end(lit.has(uid) ? 'on' : 'off');
 });
 
-const { stack, cluster, temporal } = setUpStage(async () => {
-  await cluster.delete({ type: CRDS, name: `${Lamp.plural}.example.com` });
-});
+const { cluster, temporal, ...program } = setUpProgram({ file: 'lamp-operator.ts', kinds: [Lamp] });
 let namespace: string;
 
 beforeAll(async () => {
   namespace = await cluster.aNamespace();
-  await applyManifest(cluster.client, { ...Lamp.manifest }, 'author');
-  const path = resourcePath(Lamp, {});
-  const isServed = () =>
-    cluster.client.request({ method: 'GET', path }).then(
-      () => true,
-      () => false,
-    );
-  await eventually(isServed, WITHIN_MS);
   lamps.listen(0, '127.0.0.1');
   await once(lamps, 'listening');
 });
@@ -64,8 +49,8 @@ interface Starting {
 async function start(taskQueue: string, { command, args, env }: Starting = {}) {
   const hookPort = await freePort();
   const { port } = lamps.address() as AddressInfo;
-  const operator = await startOperator({
-    ...{ kubeconfig: stack.kubeconfig, taskQueue, program },
+  const operator = await program.start({
+    taskQueue,
     ...(command && { command }),
     ...(args && { args }),
     env: { LAMPS_URL: `http://127.0.0.1:${port}`, HOOK_PORT: String(hookPort), ...env },

@@ -5,14 +5,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { applyManifest, type ManifestDocument } from '../../local/manifests.ts';
 import { fieldsOf } from '../../src/api/fields.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
-import { eventually } from '../../testing/eventually.ts';
 import { aTaskQueue, startOperator, type Operator } from './operator.ts';
+import { DEFINITIONS, untilServed } from './programs.ts';
 import type { Stage } from './stage.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CRDS = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
-const WITHIN_MS = 60_000;
 const run = promisify(execFile);
 
 type PrintedKind = ManifestDocument & {
@@ -86,13 +83,7 @@ export class Author {
       this.#crds.push(manifest.metadata.name);
       await applyManifest(client, manifest, 'author');
       const { group, names } = manifest.spec;
-      const path = resourcePath({ group, version: 'v1', plural: names.plural }, {});
-      const isServed = () =>
-        client.request({ method: 'GET', path }).then(
-          () => true,
-          () => false,
-        );
-      await eventually(isServed, WITHIN_MS);
+      await untilServed(client, { group, version: 'v1', plural: names.plural });
     }
   }
 
@@ -116,7 +107,7 @@ export class Author {
   }
 
   async remove({ cluster }: Stage): Promise<void> {
-    await Promise.all(this.#crds.map((name) => cluster.delete({ type: CRDS, name })));
+    await Promise.all(this.#crds.map((name) => cluster.delete({ type: DEFINITIONS, name })));
     await rm(this.directory, { recursive: true });
   }
 }

@@ -24,6 +24,13 @@ export interface At {
   readonly name: string;
 }
 
+/** Which objects of a type. */
+export interface Listed {
+  readonly namespace: string;
+  /** Default: all of the namespace. */
+  readonly labelSelector?: string;
+}
+
 export interface ClusterEvent extends KubernetesObject {
   readonly type: string;
   readonly reason: string;
@@ -73,6 +80,15 @@ export class TestCluster {
     );
   }
 
+  async list<T extends KubernetesObject>(
+    type: PathType,
+    { namespace, labelSelector }: Listed,
+  ): Promise<readonly T[]> {
+    const path = resourcePath(type, { namespace });
+    const query = { labelSelector };
+    return (await this.client.request<{ items: T[] }>({ method: 'GET', path, query })).items;
+  }
+
   async delete({ type, ...location }: At): Promise<void> {
     const path = resourcePath(type, location);
     await undefinedIf(
@@ -106,10 +122,8 @@ export class TestCluster {
     return (await this.createNamespace()).metadata.name;
   }
 
-  async eventsIn(namespace: string): Promise<readonly ClusterEvent[]> {
-    const path = resourcePath(EVENTS, { namespace });
-    const { items } = await this.client.request<{ items: ClusterEvent[] }>({ method: 'GET', path });
-    return items;
+  eventsIn(namespace: string): Promise<readonly ClusterEvent[]> {
+    return this.list(EVENTS, { namespace });
   }
 
   close(): Promise<void> {

@@ -3,7 +3,6 @@ import type { Condition } from '../../src/api/condition.ts';
 import { selectorFor, type Pod } from '../../src/controllers/pod-set/pod.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
 import { type PodSet } from './pod-sets.ts';
-import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { planIn } from './causes.ts';
 import { PODS, type At, type TestCluster } from './cluster.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -33,10 +32,8 @@ export class LivePodSet {
   /** Those with its labels that are not being deleted. */
   async pods(): Promise<readonly Pod[]> {
     const { namespace, name } = this.at;
-    const path = resourcePath(PODS, { namespace });
-    const query = { labelSelector: selectorFor(name) };
-    const { items } = await this.#cluster.client.request<{ items: Pod[] }>({ method: 'GET', path, query });
-    return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const pods = await this.#cluster.list<Pod>(PODS, { namespace, labelSelector: selectorFor(name) });
+    return pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
   async podNames(): Promise<readonly string[]> {

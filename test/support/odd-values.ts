@@ -40,6 +40,7 @@ export const GOOD_SPECS: readonly OddSpec[] = [
     'gitUrl',
     'https://user:p%40ss@example.com:8443/a/b.git',
     'ssh://git@example.com:2222/~user/a.git',
+    'https://example.com/a%20b?c=d&e=%3B',
   ),
   ...oddSpecs('gitUrl', 'git@github.com:team/repository.git', 'example.com:a.git', 'HTTPS://h/a', URL_MAX),
   ...oddSpecs('gitUrl', 'https://[2001:db8:0:1:1:1:1:1]/a.git', 'git@h:mirrors/https://example.org/a.git'),

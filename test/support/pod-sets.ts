@@ -4,7 +4,7 @@ import { causeOfRefusal } from '../../src/api/refusal.ts';
 import type { KubernetesObject, OwnerReference } from '../../src/api/object.ts';
 import { definedController } from '../../src/engine/defined-controller.ts';
 import type { LookupValues } from '../../src/engine/lookups.ts';
-import type { DefinedObservation, StatusWrite } from '../../src/engine/observation.ts';
+import type { DefinedDecision, DefinedObservation, LibraryStep } from '../../src/engine/observation.ts';
 import type { DefinedView } from '../../src/engine/view.ts';
 import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
@@ -18,8 +18,6 @@ import {
   type PodView,
 } from '../../src/controllers/pod-set/pod.ts';
 import type { Manifest } from './cluster.ts';
-import type { NextStep } from '../../src/runs/decision.ts';
-import { writesStatus } from './status-write.ts';
 
 export const POD_SET_KIND = {
   apiVersion: `${PodSetKind.group}/${PodSetKind.version}`,
@@ -173,10 +171,6 @@ export class OwnedPodBuilder {
 
   ofVersion(resourceVersion: string): OwnedPodBuilder {
     return this.#withMetadata({ resourceVersion });
-  }
-
-  withUid(uid: string): OwnedPodBuilder {
-    return this.#withMetadata({ uid });
   }
 
   /** Of another controller. */
@@ -337,7 +331,7 @@ export function observationOf(
 }
 
 /** As the operator decides. */
-export function decided(...about: Parameters<typeof observationOf>): NextStep {
+export function decided(...about: Parameters<typeof observationOf>): DefinedDecision {
   return controller.decide(observationOf(...about), NOW_MS);
 }
 
@@ -346,17 +340,19 @@ export function heldStatus(...about: Parameters<typeof observationOf>) {
   return controller.statusStep?.(observationOf(...about), NOW_MS);
 }
 
+type StatusUpdate = LibraryStep & { readonly do: 'updateStatus' };
+
 /** @throws Error where it is not written */
-export function statusWrite(...about: Parameters<typeof observationOf>): StatusWrite {
+export function statusWrite(...about: Parameters<typeof observationOf>): StatusUpdate {
   const step = decided(...about);
-  if (writesStatus(step)) return step;
+  if (step.do === 'updateStatus' && 'status' in step) return step;
   throw new Error(`the status is not written, but: ${step.do}`);
 }
 
 /** With the status that says all there is to say of these Pods. */
 export function settled(...[podSet, pods, known = {}]: Parameters<typeof observationOf>): PodSetBuilder {
   const step = decided(podSet, pods, known);
-  return writesStatus(step) ? podSet.withStatus(step.status) : podSet;
+  return step.do === 'updateStatus' && 'status' in step ? podSet.withStatus(step.status) : podSet;
 }
 
 /** In the words of a server that refuses a step. */

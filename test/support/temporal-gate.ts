@@ -1,5 +1,5 @@
 import type { TlsOptions } from 'node:tls';
-import { TemporalProxy } from '../campaign/temporal-proxy.ts';
+import { TemporalProxy } from './temporal-proxy.ts';
 
 interface GateOptions {
   /** The server behind it, as `127.0.0.1:7233`, in the clear. */

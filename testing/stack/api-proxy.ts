@@ -64,8 +64,6 @@ export class ApiProxy {
   /** Whether connections are cut off, and new ones too. */
   isAway = false;
   readonly watches = new Set<WatchPipe>();
-  /** What the operator gets in place of an answer, or of an event. Default: that itself. */
-  inPlaceOf: (text: string) => string = (text) => text;
   /** Asked for every watch: how its events get on from now on. */
   onWatch: (watch: WatchPipe) => void = () => undefined;
   readonly #server: Server;
@@ -165,7 +163,7 @@ export class ApiProxy {
       return;
     }
     outgoing.writeHead(seen.status, withoutFraming(answer));
-    outgoing.end(this.inPlaceOf(bytes.toString()), verdict.afterAnswer);
+    outgoing.end(bytes, verdict.afterAnswer);
   }
 
   #pipe(answer: IncomingMessage, { outgoing, seen }: Exchange): void {
@@ -173,8 +171,7 @@ export class ApiProxy {
     outgoing.writeHead(200, withoutFraming(answer));
     outgoing.flushHeaders();
     const { resource } = seen.about;
-    const inPlaceOf = (line: string) => this.inPlaceOf(line);
-    const watch = new WatchPipe({ resource, answer, outgoing, inPlaceOf });
+    const watch = new WatchPipe({ resource, answer, outgoing });
     this.watches.add(watch);
     outgoing.on('close', () => this.watches.delete(watch));
     this.onWatch(watch);

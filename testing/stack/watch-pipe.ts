@@ -19,8 +19,6 @@ interface PipedWatch {
   readonly resource: string;
   readonly answer: IncomingMessage;
   readonly outgoing: ServerResponse;
-  /** What the operator gets in place of a line. */
-  readonly inPlaceOf: (line: string) => string;
 }
 
 /** One open watch, whose events may be kept back or repeated on their way. */
@@ -29,16 +27,14 @@ export class WatchPipe {
   readonly resource: string;
   isDoubled = false;
   readonly #outgoing: ServerResponse;
-  readonly #inPlaceOf: (line: string) => string;
   #begun = '';
   #isHeld = false;
   #isDraining = false;
   #held: string[] = [];
 
-  constructor({ resource, answer, outgoing, inPlaceOf }: PipedWatch) {
+  constructor({ resource, answer, outgoing }: PipedWatch) {
     this.resource = resource;
     this.#outgoing = outgoing;
-    this.#inPlaceOf = inPlaceOf;
     const decoder = new StringDecoder('utf8');
     answer.on('data', (bytes: Buffer) => this.#take(decoder.write(bytes)));
     answer.on('error', () => undefined);
@@ -89,7 +85,7 @@ export class WatchPipe {
 
   #send(line: string): void {
     if (this.#outgoing.writableEnded || this.#outgoing.destroyed) return;
-    const text = `${this.#inPlaceOf(line)}\n`;
+    const text = `${line}\n`;
     this.#outgoing.write(text);
     if (this.isDoubled) this.#outgoing.write(text);
   }

@@ -67,6 +67,8 @@ export function gitBuild(options: GitBuildOptions, namespaces: readonly string[]
     steps: {
       createJob: {
         summary: 'build',
+        // Jobs that the watch does not show are looked up, where there may be any.
+        reads: 'resource',
         forgets: ['holder', 'running'],
         async run({ kube, resource }, { hash }: BuildSteps['createJob']) {
           const spec = await readSpec(kube, resource, { hash, options });

@@ -58,7 +58,23 @@ interface ValidBuild extends Facts {
 }
 
 function decideBuilding(facts: ValidBuild): BuildVerdict {
-  return retireSuperseded(facts) ?? decideSucceeded(facts) ?? followJob(facts) ?? createJob(facts);
+  return (
+    retireSuperseded(facts) ??
+    decideSucceeded(facts) ??
+    followJob(facts) ??
+    followUnseenJob(facts) ??
+    createJob(facts)
+  );
+}
+
+/**
+ * The watch may lag, and not show a Job of an earlier spec. As long as the spec was never changed, each Job of this build has the name of the
+ * one that is to be created: the create fails if there is one.
+ */
+function followUnseenJob(facts: ValidBuild): RuleVerdict {
+  if (facts.build.generation === 1) return undefined;
+  const seen = { ...facts, ...withRunning(facts) };
+  return retireSuperseded(seen) ?? followJob(seen);
 }
 
 /** The spec cannot be built: delete the Job of an earlier spec, and say why in the status. */

@@ -1,13 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../../src/api/object.ts';
 import { definedController } from '../../../src/engine/defined-controller.ts';
+import type { DefinedDecision as BuildDecision } from '../../../src/engine/observation.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import { buildJob, cleanupJob } from '../../../src/controllers/git-build/jobs.ts';
 import { specHash } from '../../../src/controllers/git-build/spec.ts';
 import { FINALIZER } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
-import { statusIn, writesStatus } from '../../support/status-write.ts';
-import type { NextStep } from '../../../src/runs/decision.ts';
 
 const controller = definedController(gitBuild(BUILD_DEFAULTS));
 type BuildChild = Parameters<typeof controller.observation>[1][number];
@@ -31,7 +30,7 @@ function observed({ status, spec = SAMPLE, metadata = {} }: Given, children: rea
   return controller.observation(view, children, its);
 }
 
-const decision = (given: Given, ...children: BuildChild[]): NextStep =>
+const decision = (given: Given, ...children: BuildChild[]): BuildDecision =>
   controller.decide(observed(given, children), NOW_MS);
 const inputs = (...children: BuildChild[]) => controller.inputs?.(observed({}, children));
 
@@ -78,15 +77,16 @@ const UNPULLABLE = {
 const TROUBLE = 'its Pod cannot pull the image golang:1.13';
 
 /** The status once the decision was carried out. */
-function after(made: NextStep): object {
-  const merged = Object.entries(statusIn(made)).filter(([, value]) => value !== null);
+function after(made: BuildDecision): object {
+  if (!('status' in made)) throw new Error(`it does ${made.do}`);
+  const merged = Object.entries(made.status).filter(([, value]) => value !== null);
   return Object.fromEntries(merged);
 }
 
 /** The status once it says all that it is to say. */
 function settled(given: Given, ...children: BuildChild[]): object {
   const made = decision(given, ...children);
-  return writesStatus(made)
+  return 'status' in made
     ? settled({ ...given, status: { ...given.status, ...after(made) } }, ...children)
     : (given.status ?? {});
 }
@@ -111,7 +111,7 @@ describe('the watcher of builds', () => {
       { status: { ...BUILT, conditions: [BEGUN] }, metadata: { finalizers: [] } },
       'addFinalizer',
     ],
-    ['has another spec', { status: SUCCEEDED, metadata: { generation: 2 } }, 'updateStatus'],
+    ['has another spec', { status: SUCCEEDED, metadata: { generation: 2 } }, 'observe'],
     [
       'has left an old binary',
       { status: { ...SUCCEEDED, artifacts: [{ node: 'n', binary: 'old' }] } },
@@ -125,6 +125,19 @@ describe('the watcher of builds', () => {
     ],
   ])('starts a run for a build that %s', (_, given, first) => {
     expect(decision(given)).toMatchObject({ do: first });
+  });
+
+  it('looks up whether an earlier Job runs that is not shown yet, unless the spec was never changed', () => {
+    expect(decision({})).toMatchObject({ do: 'updateStatus', status: { phase: 'Pending' } });
+    const given = { metadata: { generation: 2 }, spec: { ...SAMPLE, jobName: 'other' } };
+    expect(decision(given)).toMatchObject({ do: 'observe', lookups: ['running'] });
+    const [seen, before] = [observed(given, []), observed({}, [job()])];
+    if (seen === 'gone' || before === 'gone') throw new Error('it is there');
+    const running = { jobs: before.owned.map(({ view }) => view), pods: [] };
+    expect(controller.decide({ ...seen, lookups: { running } }, NOW_MS)).toMatchObject({
+      do: 'updateStatus',
+      status: { message: 'Job build-helloworld is being deleted' },
+    });
   });
 
   it('lets a run wait while its Job runs, and calls for a step when it ends or is deleted by somebody', () => {
