@@ -1,3 +1,4 @@
+import { fieldsOf } from '../src/api/fields.ts';
 import { writesStatus } from '../src/api/controller.ts';
 import { type Action, type Step } from '../src/runs/decision.ts';
 import type { KubernetesObject } from '../src/api/object.ts';
@@ -11,7 +12,6 @@ import {
   isChildStep,
   isLibraryStep,
   type DefinedObservation,
-  type DefinedStep,
   type LiveReads,
   type LibraryStep,
   type SeenResource,
@@ -24,6 +24,7 @@ import {
   type LiveResource,
 } from '../src/engine/definition.ts';
 import { ControllerError, isNever, neverCause, saying } from '../src/engine/failing.ts';
+import type { ControlOptions } from '../src/engine/holds/holds.ts';
 import { stepUnderWay } from '../src/engine/watched.ts';
 import { remaining } from '../src/engine/lookups.ts';
 import { viewsOf, type OwnedView } from '../src/engine/owned.ts';
@@ -36,7 +37,7 @@ import { doStep } from './authors-step.ts';
 import { ChildrenClient, type LiveChildren } from './objects/children.ts';
 import { dryRunning } from './dry-run.ts';
 import { Folded } from './objects/folded.ts';
-import { changeOf } from './overridden.ts';
+import { changeOf, requireKept } from './overridden.ts';
 import { PartlyDone, unknownTo, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
 import { Observing, withTheSameChildren } from './observing.ts';
 import { causeOfFailure, isGoneBy, isNewsOf, isSaidByAuthor, isTelling } from './telling.ts';
@@ -46,7 +47,8 @@ import { withOverride, withRefused } from './refusals.ts';
 export function definedReconciler(
   its: AnyDefinition,
   server: KubernetesClient,
-): Reconciler<DefinedObservation, DefinedStep> {
+  controls: ControlOptions = {},
+): Reconciler<DefinedObservation> {
   const definition = saying(its);
   const client = inWordsOf(definition, server);
   const kube = kubeOf(client);
@@ -54,7 +56,7 @@ export function definedReconciler(
   const type = definition.for;
   const isReadLess = Object.values(stepsOf(definition)).some(({ reads = 'all' }) => reads !== 'all');
   return {
-    controller: definedController(its),
+    controller: definedController(its, controls),
     isExternal: (step) => Object.hasOwn(stepsOf(definition), step) && isExternal(definition, step),
     observe: (...asked) => observing.observe(...asked),
     look: (...asked) => observing.look(...asked),
@@ -80,14 +82,14 @@ export function definedReconciler(
   };
 
   function perform(
-    step: DefinedStep,
+    step: Step,
     observation: DefinedObservation,
     context: AttemptContext<DefinedObservation>,
   ): Promise<Performed<DefinedObservation>> {
     if (isLibraryStep(step)) return write(step, observation, context.ref);
-    return isChildStep(step)
-      ? writeChildren(client, step, { observation, context })
-      : run(step, observation, context);
+    if (isChildStep(step)) return writeChildren(client, step, { observation, context });
+    if (isAuthorsStep(step)) return run(step, observation, context);
+    throw new Error(`nobody has decided on step ${step.do}; this is a bug`);
   }
 
   /** Lookups are kept until a step forgets them, whatever has to be observed anew. */
@@ -110,7 +112,7 @@ export function definedReconciler(
   }
 
   async function confirm(
-    step: DefinedStep,
+    step: Step,
     shown: DefinedObservation,
     context: AttemptContext<DefinedObservation>,
   ): Promise<DefinedObservation | undefined> {
@@ -133,7 +135,7 @@ export function definedReconciler(
   }
 
   /** A write of the resource alone is conditional on its version, and reads nothing. What may be in progress is told after a look at what there is. */
-  function readBefore(step: DefinedStep, { view, live }: SeenResource): 'cache' | 'resource' | 'all' {
+  function readBefore(step: Step, { view, live }: SeenResource): 'cache' | 'resource' | 'all' {
     if (isAuthorsStep(step)) return stepsOf(definition)[step.do]?.reads ?? 'all';
     const isToldAnew = live === undefined && stepUnderWay(view) !== undefined;
     if (definition.children !== undefined || isToldAnew) return 'all';
@@ -186,6 +188,7 @@ export function definedReconciler(
       : { metadata: { ...metadata, ...changeOfMetadata(step) } };
     const at = { ...ref, type, ...(isStatus && { subresource: 'status' as const }) };
     const written = await kube.patch(at, sent, { timeoutMs: REQUEST_TIMEOUT_MS });
+    if (isStatus) requireKept(step.status, fieldsOf(written['status']), type);
     const did = [DID[step.do]];
     const changed = changeOf(sent, written, client.fieldManager);
     return { observation: after(observation, written), view: withTheSameChildren(observation), did, changed };
@@ -325,7 +328,7 @@ interface WritingChildren {
 
 /** A step, and what it was decided from. */
 interface Doing {
-  readonly step: DefinedStep;
+  readonly step: Step;
   readonly observation: DefinedObservation;
   readonly context: AttemptContext<DefinedObservation>;
 }

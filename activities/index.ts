@@ -5,14 +5,7 @@
  */
 
 import type { StepInput } from '../src/runs/run.ts';
-import {
-  type DecisionEvent,
-  isRest,
-  type Observe,
-  type Step,
-  type StepReport,
-  waitFor,
-} from '../src/runs/decision.ts';
+import { type DecisionEvent, isRest, type Observe, type StepReport, waitFor } from '../src/runs/decision.ts';
 import { activityInfo, Context } from '@temporalio/activity';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -39,7 +32,7 @@ import type { NoTurn, Turn, Turns } from './turns.ts';
 
 /** All activities, by the names that workflows call them by. @param reconcilers by the names of their controllers */
 export function activitiesFor(
-  reconcilers: Readonly<Record<string, Reconciler<unknown, Step>>>,
+  reconcilers: Readonly<Record<string, Reconciler>>,
   dependencies: ReconcileDependencies,
 ): StepActivities {
   const activities = Object.entries(reconcilers).map(
@@ -92,8 +85,8 @@ export type StepActivity = (input: StepInput) => Promise<StepReport>;
 export type StepActivities = Readonly<Record<string, StepActivity>>;
 
 /** The step activities of one controller by their names, with `observe` among them. */
-export function stepActivities<O, S extends Step, L extends Observe>(
-  reconciler: Reconciler<O, S, L>,
+export function stepActivities<O>(
+  reconciler: Reconciler<O>,
   dependencies: ReconcileDependencies,
 ): StepActivities {
   const activities = new ControllerActivities(reconciler, dependencies);
@@ -105,8 +98,8 @@ export function stepActivities<O, S extends Step, L extends Observe>(
 const BEGUN_MAX = 2_000;
 
 /** What surrounds a step: only one at a time for each resource, what is known before and after it, and its Events. */
-class ControllerActivities<O, S extends Step, L extends Observe> {
-  readonly #reconciler: Reconciler<O, S, L>;
+class ControllerActivities<O> {
+  readonly #reconciler: Reconciler<O>;
   readonly #dependencies: ReconcileDependencies;
   readonly #regarding: Regarding;
   readonly #superseding: Superseding;
@@ -114,7 +107,7 @@ class ControllerActivities<O, S extends Step, L extends Observe> {
   /** By run: its first look has found that nothing of an earlier run may still arrive. Its result may have got lost. */
   readonly #begun = new LRUCache<string, true>({ max: BEGUN_MAX });
 
-  constructor(reconciler: Reconciler<O, S, L>, dependencies: ReconcileDependencies) {
+  constructor(reconciler: Reconciler<O>, dependencies: ReconcileDependencies) {
     this.#reconciler = reconciler;
     this.#dependencies = dependencies;
     this.#superseding = dependencies.superseding ?? new Superseding();

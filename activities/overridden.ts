@@ -1,5 +1,6 @@
 import { isStep, type NextStep, type Step } from '../src/runs/decision.ts';
 import type { KubernetesObject } from '../src/api/object.ts';
+import type { ResourceType } from '../src/api/resource-type.ts';
 import { fieldsOf, listOf, textOf, type Fields } from '../src/api/fields.ts';
 import { MANAGED_BY } from '../src/api/kinds.ts';
 import { ApiError } from '../src/kubernetes/errors.ts';
@@ -35,6 +36,17 @@ export function changeOf(
 ): string | undefined {
   const difference = firstDifference(sent, answer, []);
   return difference && inWords(difference, managerOf(answer, difference.path, fieldManager));
+}
+
+/** @throws ApiError where the server has dropped a field of the status: an older CRD does not know it, and the same would be written again and again */
+export function requireKept(status: Fields, kept: Fields, { group, plural }: ResourceType): void {
+  const dropped = Object.keys(status).filter(
+    (field) => (status[field] ?? undefined) !== undefined && kept[field] === undefined,
+  );
+  if (dropped.length === 0) return;
+  const named = dropped.map((field) => `status.${field}`).join(', ');
+  const message = `the CustomResourceDefinition ${plural}.${group} is of an older version and has no ${named}; apply the CRDs of this version of the operator`;
+  throw new ApiError(message, { classification: 'api-missing' });
 }
 
 interface Difference {

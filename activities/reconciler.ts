@@ -83,12 +83,10 @@ export interface Performed<O> {
  * The impure half of a controller: how its resources are observed, and how its steps are performed.
  *
  * @typeParam O what `decide` is asked with
- * @typeParam S the steps
- * @typeParam L what `decide` may ask to observe besides
  */
-export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
+export interface Reconciler<O = unknown> {
   readonly controller: Pick<
-    Controller<unknown, unknown, O, S, L>,
+    Controller<unknown, unknown, O>,
     'decide' | 'control' | 'statusStep' | 'mayStillArrive' | 'attemptMaxMs'
   > & {
     readonly steps: Readonly<Record<string, string>>;
@@ -102,7 +100,7 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    */
   observe(context: AttemptContext<O>, view?: O): Promise<O>;
   /** Reads what a decision asked for besides; undefined: everything is observed again. @throws ApiError */
-  look?(asked: L, observation: O, context: AttemptContext<O>): Promise<O | undefined>;
+  look?(asked: Observe, observation: O, context: AttemptContext<O>): Promise<O | undefined>;
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
    * first write fails unless the resource is the one that the watcher saw. The view itself: nothing was read, and the
@@ -111,7 +109,7 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
    *
    * @throws ApiError
    */
-  confirm?(step: S, view: O, context: AttemptContext<O>): Promise<O | undefined>;
+  confirm?(step: Step, view: O, context: AttemptContext<O>): Promise<O | undefined>;
   /** Whether what is known after a step is in part what the watcher shows: the next step has to {@link confirm} it. Default: it is not. */
   isShown?(observation: O): boolean;
   /** Whether a view of the watcher has what a run has just read or written of the resource. Only beside {@link confirm}. */
@@ -127,9 +125,9 @@ export interface Reconciler<O, S extends Step, L extends Observe = Observe> {
   /** Whether the step changes something outside of the cluster, so that it cannot be rehearsed. Default: none does. */
   isExternal?(step: string): boolean;
   /** Performs one step. Safe to repeat. @throws ApiError */
-  perform(step: S, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
+  perform(step: Step, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
   /** The same by dry runs, before a step is repeated whose writes something changes. @throws ApiError */
-  rehearse?(step: S, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
+  rehearse?(step: Step, observation: O, context: AttemptContext<O>): Promise<Performed<O>>;
 }
 
 /** What goes away by itself within so many attempts changes no status, and is no Event. */

@@ -31,32 +31,32 @@ export interface StepEnd<O> extends StepReport {
 }
 
 /** A step that did not bring about what it was for. */
-interface FailedEnd<O, S extends Step, L extends Observe> {
-  readonly step: S;
+interface FailedEnd<O> {
+  readonly step: Step;
   readonly error: ApiError;
   readonly did: readonly Action[];
   readonly events: readonly DecisionEvent[];
-  readonly decided: Decided<O, S, L>;
+  readonly decided: Decided<O>;
 }
 
-interface Decided<O, S extends Step, L extends Observe> {
+interface Decided<O> {
   readonly known: KnownObservation<O>;
-  readonly decision: NextStep<S, L>;
+  readonly decision: NextStep;
 }
 
 /**
  * One step activity of any controller: observes, unless that is known; decides; performs the step that it is named
  * after, if that is what was decided; decides again, to say what comes next.
  */
-export class StepRun<O, S extends Step, L extends Observe> {
-  readonly #reconciler: Reconciler<O, S, L>;
+export class StepRun<O> {
+  readonly #reconciler: Reconciler<O>;
   readonly #context: AttemptContext<O>;
   /** Of which the run does not know. */
   #unknown: readonly UnknownAttempt[];
   #isUnknown = false;
   #isPastKnown = false;
 
-  constructor(reconciler: Reconciler<O, S, L>, context: AttemptContext<O>) {
+  constructor(reconciler: Reconciler<O>, context: AttemptContext<O>) {
     this.#reconciler = reconciler;
     this.#context = context;
     this.#unknown = context.unknownHere ?? [];
@@ -121,7 +121,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** Observes what the decision asks for until it is a step or a rest. */
-  async #decide(from: KnownObservation<O>): Promise<Decided<O, S, L>> {
+  async #decide(from: KnownObservation<O>): Promise<Decided<O>> {
     const { controller } = this.#reconciler;
     let known = from;
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
@@ -138,23 +138,24 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** What was decided then is not what is to be done now: the run has to know what is. */
-  #isOtherData({ digest }: S): boolean {
+  #isOtherData({ digest }: Step): boolean {
     const { asking } = this.#context;
     return asking !== undefined && digest !== undefined && digest !== asking.digest;
   }
 
-  async #look(asked: L, { observation, source }: KnownObservation<O>): Promise<KnownObservation<O>> {
+  async #look(asked: Observe, { observation, source }: KnownObservation<O>): Promise<KnownObservation<O>> {
+    if (asked.isOfEverything) return this.#observe();
     const seen = await this.#reconciler.look?.(asked, observation, this.#context);
     return seen === undefined ? this.#observe() : { observation: seen, source };
   }
 
   /** Makes a view of the watcher as good as live. The same object: it suffices. Undefined: everything has to be observed. */
-  async #confirmed(step: S, { observation, source }: KnownObservation<O>): Promise<O | undefined> {
+  async #confirmed(step: Step, { observation, source }: KnownObservation<O>): Promise<O | undefined> {
     return source === 'live' ? observation : this.#reconciler.confirm?.(step, observation, this.#context);
   }
 
   /** @param mayObserve again at once, after a conflict */
-  async #perform(step: S, observation: O, mayObserve: boolean): Promise<StepEnd<O>> {
+  async #perform(step: Step, observation: O, mayObserve: boolean): Promise<StepEnd<O>> {
     const performed = await this.#carryOut(step, observation);
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
@@ -169,7 +170,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.action] : performed.did;
     if (this.#context.superseded.aborted && did.length > 0)
       return { ...{ did, next: ASKED_TO_END, known: undefined, events }, ...this.#learned() };
-    let decided: Decided<O, S, L>;
+    let decided: Decided<O>;
     try {
       // An earlier refusal is left out: with it, other steps are held, and each status would say the opposite of the last.
       const seen = isOutdated
@@ -193,7 +194,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return this.#endWith(decided, did, events);
   }
 
-  async #failed(failed: FailedEnd<O, S, L>): Promise<StepEnd<O>> {
+  async #failed(failed: FailedEnd<O>): Promise<StepEnd<O>> {
     const { step, error, did, events, decided: before } = failed;
     const refusal = withOthers(refusalIn(step.do, error), this.#context.refusal);
     const decided = isOf(error, 'overridden')
@@ -211,7 +212,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** After a step in vain, it is tried by a dry run first. */
-  async #carryOut(step: S, observation: O): Promise<Performed<O>> {
+  async #carryOut(step: Step, observation: O): Promise<Performed<O>> {
     const { refusal } = this.#context;
     if (refusal?.because === 'overridden' && refusal.step === step.do) {
       const { changed, ...rehearsed } = await this.#rehearse(step, observation);
@@ -225,7 +226,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
     return this.#reconciler.perform(step, observation, this.#context);
   }
 
-  async #rehearse(step: S, observation: O): Promise<Performed<O>> {
+  async #rehearse(step: Step, observation: O): Promise<Performed<O>> {
     const context = { ...this.#context, progress: undefined };
     const rehearsed = await this.#reconciler.rehearse?.(step, observation, context);
     return rehearsed ?? { observation: undefined, did: [] };
@@ -236,7 +237,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   #endWith(
-    { known, decision }: Decided<O, S, L>,
+    { known, decision }: Decided<O>,
     did: readonly Action[],
     events: readonly DecisionEvent[] = [],
   ): StepEnd<O> {
@@ -252,7 +253,7 @@ export class StepRun<O, S extends Step, L extends Observe> {
   }
 
   /** Who waits sees why, at most once an attempt. Where it does not succeed, the next attempt tries it again. */
-  async #report({ decision, known: { observation } }: Decided<O, S, L>): Promise<readonly Action[]> {
+  async #report({ decision, known: { observation } }: Decided<O>): Promise<readonly Action[]> {
     if (!isStep(decision) || decision.do !== 'updateStatus') return [];
     const performing = this.#reconciler.perform(decision, observation, this.#context);
     return performing.then(
@@ -303,7 +304,7 @@ const REASONS = ['overridden', 'access-denied', 'namespace-terminating'] as cons
  * other words each time would be asked without a pause.
  */
 function isLeftToBackoff(
-  { step, error, did }: Pick<FailedEnd<unknown, Step, Observe>, 'step' | 'error' | 'did'>,
+  { step, error, did }: Pick<FailedEnd<unknown>, 'step' | 'error' | 'did'>,
   decision: NextStep,
   wasRefusedBefore: boolean,
 ): boolean {

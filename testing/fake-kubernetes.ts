@@ -1,6 +1,6 @@
 import { definedReconciler } from '../activities/defined-reconciler.ts';
 import type { Reconciler } from '../activities/reconciler.ts';
-import { sentenceOf, type Step, type Wait } from '../src/runs/decision.ts';
+import { sentenceOf, type Wait } from '../src/runs/decision.ts';
 import type { KubernetesObject } from '../src/api/object.ts';
 import { waitingFor } from '../src/runs/sentences.ts';
 import { fieldsOf, listOf, type Fields } from '../src/api/fields.ts';
@@ -75,7 +75,7 @@ export function fakeKubernetes(script: Script = {}): FakeKubernetes {
       requests.push({ request, body: options.body });
       return answered(options, answerTo(request));
     });
-    const reconciler: Reconciler<unknown, Step> = definedReconciler(definition, client);
+    const reconciler: Reconciler = definedReconciler(definition, client);
     return { reconciler, definition, context: contextOf(definition, given) };
   };
   return {

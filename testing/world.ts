@@ -6,7 +6,6 @@ import type { ResourceType } from '../src/api/resource-type.ts';
 import { definedController } from '../src/engine/defined-controller.ts';
 import type { AnyDefinition } from '../src/engine/definition.ts';
 import type { DefinedObservation } from '../src/engine/observation.ts';
-import type { Step } from '../src/runs/decision.ts';
 import { fieldsOf, textOf } from '../src/api/fields.ts';
 import { wrongAtEnd, type ExploredSubject } from './ends.ts';
 import { placeIn, wordsOf, type Request } from './explorer/api-server.ts';
@@ -27,8 +26,8 @@ export function worldOf(subject: ExploredSubject): World {
   const controller = definedController(definition);
   const stage = new Stage(controller, subject);
   const activity = activityOf((client) => {
-    const its: Reconciler<unknown, Step> = definedReconciler(definition, client);
-    const through: Reconciler<unknown, Step> = {
+    const its: Reconciler = definedReconciler(definition, client);
+    const through: Reconciler = {
       ...its,
       observe: (...asked) => fake.through(client, () => its.observe(...asked)),
       perform: (...asked) => fake.through(client, () => its.perform(...asked)),

@@ -1,5 +1,5 @@
 import type { Circumstances, Control } from './holds/control.ts';
-import type { NextStep, Observe, Step } from '../runs/decision.ts';
+import type { NextStep, Step } from '../runs/decision.ts';
 import type { Identity, KubernetesObject } from '../api/object.ts';
 import type { ResourceRef } from '../api/resource-ref.ts';
 import type { ControllerMessages } from '../api/messages.ts';
@@ -76,16 +76,8 @@ export interface Leaves {
  * @typeParam Primary the view of the resource itself
  * @typeParam Child the views of the objects that it owns or governs; a union where they are of several kinds
  * @typeParam Observation what a decision is made from
- * @typeParam S its steps
- * @typeParam O what `decide` may ask to observe besides
  */
-export interface Controller<
-  Primary = unknown,
-  Child = unknown,
-  Observation = unknown,
-  S extends Step = Step,
-  O extends Observe = Observe,
-> {
+export interface Controller<Primary = unknown, Child = unknown, Observation = unknown> {
   readonly name: string;
   /** What Temporal calls its runs. One workflow serves every type: `workflows/`. */
   readonly workflowType: string;
@@ -94,7 +86,7 @@ export interface Controller<
   /** What it says of a resource to people who ask. Default: the reasons of its decisions. */
   readonly words?: ControllerMessages<Observation>;
   /** Its steps by the names of their activities, and what the Temporal UI shows of each before its reason. */
-  readonly steps: Readonly<Record<S['do'], string>>;
+  readonly steps: Readonly<Record<string, string>>;
   readonly primary: Watched<Primary>;
   readonly children: readonly WatchedChild<Child>[];
   /** Default: its resources refer to nothing. */
@@ -108,12 +100,12 @@ export interface Controller<
    * @param circumstances only what holds resources back asks for them; default: read live, in a namespace that is not
    *   paused
    */
-  decide(observation: Observation, nowMs: number, circumstances?: Circumstances): NextStep<S, O>;
+  decide(observation: Observation, nowMs: number, circumstances?: Circumstances): NextStep;
   /**
    * The write of the status that is due whatever comes next; undefined where the status is up to date. It is asked for while
    * the next step is held back: a controller writes some of its status only after that step. Default: none ever is.
    */
-  statusStep?(observation: Observation, nowMs: number): S | undefined;
+  statusStep?(observation: Observation, nowMs: number): Step | undefined;
   /**
    * What people ask of the resource by annotations, as `controlOf` reads them when the view is made; undefined where they
    * ask for nothing, or the resource is gone. Default: they are not followed.

@@ -9,6 +9,7 @@ import { truncate } from '../api/text.ts';
 import { isKind, keepsNote, writesStatus } from '../api/controller.ts';
 import { canonicalText } from '../api/fields.ts';
 import { decideDefined, statusStepOf } from './decide.ts';
+import { controlled, type ControlOptions, type Decides } from './holds/holds.ts';
 import {
   attemptMaxMs,
   isAnyExternal,
@@ -23,12 +24,7 @@ import {
   type AnyDefinition,
 } from './definition.ts';
 import { saying } from './failing.ts';
-import {
-  LIBRARY_STEPS,
-  type DefinedObservation,
-  type DefinedStep,
-  type SeenResource,
-} from './observation.ts';
+import { LIBRARY_STEPS, type DefinedObservation, type SeenResource } from './observation.ts';
 import {
   belongingTo,
   isListed,
@@ -54,19 +50,19 @@ import { isFailedForGood, isStalled, stepUnderWay } from './watched.ts';
 /** As much of a spec as a line has room for. */
 const SHOWN_MAX = 100;
 
-export type DefinedController = Controller<
-  DefinedView,
-  ChildView | OwnedView,
-  DefinedObservation,
-  DefinedStep
->;
+export type DefinedController = Controller<DefinedView, ChildView | OwnedView, DefinedObservation>;
 
-/** The pure half of a controller that an author has defined. */
-export function definedController(its: AnyDefinition): DefinedController {
+/** The pure half of a controller that an author has defined. @param controls Default: nothing that people have not asked for is held back */
+export function definedController(its: AnyDefinition, controls: ControlOptions = {}): DefinedController {
   const definition = saying(its);
   const { finalizer } = definition;
   const isRemembering = remembers(definition);
   const refers = referredTypes(definition).length > 0;
+  const own: Required<Decides<DefinedObservation>> = {
+    decide: (...asked) => decideDefined(definition, ...asked),
+    statusStep: (...asked) => statusStepOf(definition, ...asked),
+    control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
+  };
   return {
     ...namesOf(definition),
     ...(!writesStatus(definition) && { leavesStatus: true }),
@@ -111,9 +107,8 @@ export function definedController(its: AnyDefinition): DefinedController {
             ...(isDecidedFrom(definition, observation.view) ? [] : ownedNews(definition, observation)),
             ...viewNews(definition, observation),
           ],
-    decide: (...asked) => decideDefined(definition, ...asked),
-    statusStep: (...asked) => statusStepOf(definition, ...asked),
-    control: (observation) => (observation === 'gone' ? undefined : observation.view.control),
+    ...controlled(own, controls),
+    statusStep: own.statusStep,
     ...(leavesSomething(definition) && {
       mayStillArrive: (observation: DefinedObservation) =>
         observation === 'gone' ? undefined : stepUnderWay(observation.view),

@@ -82,12 +82,19 @@ export type LibraryStep =
       readonly note: string | null;
       readonly resourceVersion: string;
     })
-  | (Step & { readonly do: 'updateStatus'; readonly status: StatusPatch; readonly resourceVersion: string });
+  | StatusWrite;
 
-/** Null: the field is removed. */
+export interface StatusWrite extends Step {
+  readonly do: 'updateStatus';
+  readonly status: StatusPatch;
+  /** Of the resource that it was decided from. */
+  readonly resourceVersion: string;
+}
+
+/** What is left out stays as it is. Null: the field is removed. */
 export type StatusPatch = Fields & {
-  readonly conditions: readonly Condition[];
-  readonly observedGeneration: number;
+  readonly conditions?: readonly Condition[];
+  readonly observedGeneration?: number;
 };
 
 export const LIBRARY_STEPS = {
@@ -97,7 +104,7 @@ export const LIBRARY_STEPS = {
   removeFinalizer: 'allow the resource to be deleted',
 } as const;
 
-export function isLibraryStep(step: DefinedStep): step is LibraryStep {
+export function isLibraryStep(step: Step): step is LibraryStep {
   return Object.hasOwn(LIBRARY_STEPS, step.do);
 }
 
@@ -105,7 +112,7 @@ export function isChildStep(step: Step): step is ChildStep {
   return 'verb' in step;
 }
 
-export function isAuthorsStep(step: DefinedStep): step is AuthorsStep {
+export function isAuthorsStep(step: Step): step is AuthorsStep {
   return !isLibraryStep(step) && !isChildStep(step);
 }
 

@@ -29,8 +29,9 @@ export function definedWith(
 ): ProgramController {
   return {
     name,
-    controller: (options) => definedController(definitionFor(options)),
-    reconciler: (client, options) => definedReconciler(definitionFor(options), client),
+    controller: (options) => definedController(definitionFor(options), options.reconciliation),
+    reconciler: (client, options) =>
+      definedReconciler(definitionFor(options), client, options.reconciliation),
   };
 }
 

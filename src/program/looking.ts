@@ -1,12 +1,12 @@
 import type { Reconciler } from '../../activities/reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import { namespaceOf } from '../api/resource-type.ts';
-import type { NextInHistory, Step } from '../runs/decision.ts';
+import type { NextInHistory } from '../runs/decision.ts';
 import type { Logger } from '../api/logger.ts';
 import type { ResourceRef } from '../api/resource-ref.ts';
 
 export interface LookingOptions {
-  readonly reconciler: (controller: string) => Reconciler<unknown, Step>;
+  readonly reconciler: (controller: string) => Reconciler;
   readonly isNamespacePaused: (namespace: string) => Promise<boolean>;
   readonly log: Logger;
   /** What the watcher of this process shows, as its controller decides on it. Undefined: not all of it is known. */

@@ -9,8 +9,7 @@ import { ConfigurationError } from '../config/configuration-error.ts';
 import { typeNameOf } from '../api/resource-type.ts';
 import { type Controller } from '../engine/controller.ts';
 import type { CustomResourceDefinition } from '../api/kind.ts';
-import type { Step } from '../runs/decision.ts';
-import { controlled, type ControlOptions } from '../engine/holds/controlled.ts';
+import type { ControlOptions } from '../engine/holds/holds.ts';
 import type { GitBuildOptions } from '../controllers/git-build/kind.ts';
 import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
@@ -29,7 +28,7 @@ export interface ProgramController {
   /** Those of its own. */
   readonly options?: z.ZodObject | undefined;
   controller(options: ControllerOptions): Controller;
-  reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler<unknown, Step>;
+  reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler;
   /** Its `observe` is not called. Default: it is. */
   readonly isUnobserved?: boolean;
   /** The same, for a plan, which writes to no outside system. Default: the controller uses none. */
@@ -50,7 +49,7 @@ export function controllersOf(program: Program, options: ControllerOptions): rea
   return controllers.map((each) => {
     const otherFinalizers = finalizersBeside(each, controllers);
     const beside = otherFinalizers.length === 0 ? each : { ...each, otherFinalizers };
-    return controlled(beside, options.reconciliation);
+    return beside;
   });
 }
 

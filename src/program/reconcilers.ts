@@ -1,12 +1,10 @@
-import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
 import type { Reconciler } from '../../activities/reconciler.ts';
-import type { Step } from '../runs/decision.ts';
 import { withPool, type KubernetesClient } from '../kubernetes/client.ts';
 import type { ControllerOptions, Program, ProgramController } from './program.ts';
 
 /** By the names of their controllers. */
-export type Reconcilers = Readonly<Record<string, Reconciler<unknown, Step>>>;
+export type Reconcilers = Readonly<Record<string, Reconciler>>;
 
 interface ReconcilersRequest {
   readonly client: KubernetesClient;
@@ -20,8 +18,7 @@ interface ReconcilersRequest {
 export function reconcilersOf(program: Program, { client, options }: ReconcilersRequest): Reconcilers {
   const controlledOf = (each: ProgramController) => {
     const own = withPool(client, each.name);
-    const reconcilerWith = (its: KubernetesClient) =>
-      controlledReconciler(each.reconciler(its, options), { client: its, options: options.reconciliation });
+    const reconcilerWith = (its: KubernetesClient) => each.reconciler(its, options);
     const rehearsing = reconcilerWith(dryRunning(own));
     const rehearse: typeof rehearsing.perform = (...asked) => rehearsing.perform(...asked);
     return { ...reconcilerWith(own), rehearse };

@@ -66,6 +66,8 @@ export interface Approval {
 export interface Observe {
   readonly do: 'observe';
   readonly because: string;
+  /** Everything, since what the watch shows does not suffice. Default: what is missing. */
+  readonly isOfEverything?: true;
 }
 
 /** The resource is in its desired state, or gone. */
@@ -124,7 +126,7 @@ export type Rest = Converged | Wait | Stalled | Held;
  * @typeParam S the controller's steps, with what each needs to be performed
  * @typeParam O what the controller can ask to observe besides, such as one node
  */
-export type NextStep<S extends Step = Step, O extends Observe = Observe> = S | O | Rest;
+export type NextStep<S extends Step = Step> = S | Observe | Rest;
 
 /** A decision as workflow history has it: the name and the reason, nothing of what a step needs. */
 export type NextInHistory = Step | Observe | Rest;
@@ -195,7 +197,7 @@ export function isConverged(decision: NextStep): decision is Converged {
   return isRest(decision) && decision.do === 'converged';
 }
 
-export function isObserve<L extends Observe>(decision: NextStep<Step, L>): decision is L {
+export function isObserve(decision: NextStep): decision is Observe {
   return decision.do === 'observe';
 }
 

@@ -3,8 +3,8 @@ import { Memory } from '../../activities/run-memory.ts';
 import { stepActivities } from '../../activities/index.ts';
 import type { AttemptContext, Performed, Reconciler } from '../../activities/reconciler.ts';
 import type { Circumstances } from '../../src/engine/holds/control.ts';
-import { converged, type NextStep, type Step } from '../../src/runs/decision.ts';
-import { HEARTBEAT_EVERY_MS, type Heartbeat, type KeyedAttempt, type StepInput } from '../../src/runs/run.ts';
+import { converged, type NextStep } from '../../src/runs/decision.ts';
+import { HEARTBEAT_EVERY_MS, type Heartbeat, type KeyedAttemptInput } from '../../src/runs/run.ts';
 import type { UnknownAttempt } from '../../src/api/unknown-attempt.ts';
 import { PODS } from '../../src/api/kinds.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
@@ -30,7 +30,7 @@ function attempts({ digest = 'a', observe = () => Promise.resolve('missing'), ru
   const seen: { asking?: Circumstances['asking']; unknown?: readonly UnknownAttempt[] }[] = [];
   const beats: unknown[] = [];
   const keys: string[] = [];
-  const reconciler: Reconciler<Bucket, Step> = {
+  const reconciler: Reconciler<Bucket> = {
     controller: {
       steps: { provision: 'create the bucket' },
       primary: { type: PODS },

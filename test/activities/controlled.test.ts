@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { controlledReconciler } from '../../activities/controlled.ts';
 import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
 import { APPROVED_ANNOTATION, RECONCILE_REQUESTED_ANNOTATION } from '../../src/api/annotations.ts';
@@ -28,7 +27,7 @@ function given(annotations: Readonly<Record<string, string>>, drops?: keyof PodS
     close: () => Promise.resolve(),
     request: <T>(options: RequestOptions) => Promise.resolve(answer(options) as T),
   };
-  const reconciler = controlledReconciler(definedReconciler(podSet, client), { client, options: {} });
+  const reconciler = definedReconciler(podSet, client);
   const ref = { controller: 'pod-set', namespace: NAMESPACE, name: 'web', uid: POD_SET_UID };
   const context = { ref, now: () => NOW_MS, superseded: new AbortController().signal };
   return {

@@ -6,13 +6,13 @@ import type { Kube } from '../../src/api/kube.ts';
 import type { StepResult } from '../../src/api/step.ts';
 import { StepError } from '../../src/api/step-error.ts';
 import type { DefinedObservation } from '../../src/engine/observation.ts';
-import type { Observe, Step } from '../../src/runs/decision.ts';
 import { JOBS } from '../../src/api/kinds.ts';
 import { causeOfError } from '../../src/kubernetes/causes.ts';
 import type { Deletion } from '../../src/api/deletion.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { Bucket, FINALIZER, UNDER_WAY } from '../support/bucket.ts';
+import { statusIn } from '../support/status-write.ts';
 
 const REF = { controller: 'bucket', namespace: 'shop', name: 'photos', uid: 'uid-1' };
 const CONTEXT = {
@@ -195,15 +195,16 @@ describe('an error of an outside system', () => {
       const error = new StepError(said, 'no room', { advice: ['ask for more'] });
       const { reconciler, becomes } = anAuthors({ run: () => Promise.reject(error) });
       becomes({}, {}, { conditions: [UNDER_WAY] });
-      const act = () => new StepRun<unknown, Step, Observe>(reconciler, CONTEXT).perform('act', undefined);
+      const act = () => new StepRun<unknown>(reconciler, CONTEXT).perform('act', undefined);
       const first = await act();
       const reason = said === 'refused' ? 'Refused' : 'AccessDenied';
       const ready = { type: 'Ready', status: 'False', reason, message: expect.stringContaining('no room') };
       expect(first).toMatchObject({ did: [], next: { do: 'updateStatus' } });
-      const decision = reconciler.controller.decide(first.known?.observation as DefinedObservation, 0);
-      if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
-      expect(decision.status.conditions).toContainEqual(expect.objectContaining(ready));
-      becomes({}, {}, decision.status);
+      const status = statusIn(
+        reconciler.controller.decide(first.known?.observation as DefinedObservation, 0),
+      );
+      expect(status.conditions).toContainEqual(expect.objectContaining(ready));
+      becomes({}, {}, status);
       await expect(act()).rejects.toMatchObject({ classification: said, advice: ['ask for more'] });
     },
   );
@@ -221,17 +222,13 @@ describe('an error of an outside system', () => {
     const { reconciler, becomes } = anAuthors({ observe: () => Promise.reject(error) });
     becomes({}, {}, { size: 7 });
     const context = { ...CONTEXT, attempt };
-    const { next, known } = await new StepRun<unknown, Step, Observe>(reconciler, context).perform(
-      'observe',
-      undefined,
-    );
+    const { next, known } = await new StepRun<unknown>(reconciler, context).perform('observe', undefined);
     expect(next).toMatchObject({ do: 'updateStatus' });
-    const decision = reconciler.controller.decide(known?.observation as DefinedObservation, 0);
-    if (!('status' in decision)) throw new Error(`it does ${decision.do}`);
-    expect(decision.status.conditions).toContainEqual(
+    const status = statusIn(reconciler.controller.decide(known?.observation as DefinedObservation, 0));
+    expect(status.conditions).toContainEqual(
       expect.objectContaining({ ...FAILED, message: expect.stringContaining(message) }),
     );
-    expect(Object.keys(decision.status).sort()).toEqual(['conditions', 'observedGeneration']);
+    expect(Object.keys(status).sort()).toEqual(['conditions', 'observedGeneration']);
   });
 
   it('of observe changes no status before the third attempt, since it may go away by itself', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { controlledReconciler } from '../../activities/controlled.ts';
 import { dryRunning } from '../../activities/dry-run.ts';
 import { definedReconciler } from '../../activities/defined-reconciler.ts';
 import { StepRun } from '../../activities/step-run.ts';
@@ -86,15 +85,8 @@ describe('a binding whose subjects something changes', () => {
           response,
         );
     });
-    const own = { client: api.client, options: { requireApprovalOver: undefined } };
-    const reconciler = controlledReconciler(
-      definedReconciler(namespaceRoleBinding(OPTIONS), api.client),
-      own,
-    );
-    const rehearsing = controlledReconciler(
-      definedReconciler(namespaceRoleBinding(OPTIONS), dryRunning(api.client)),
-      own,
-    );
+    const reconciler = definedReconciler(namespaceRoleBinding(OPTIONS), api.client);
+    const rehearsing = definedReconciler(namespaceRoleBinding(OPTIONS), dryRunning(api.client));
     const rehearse: typeof rehearsing.perform = (...args) => rehearsing.perform(...args);
     const step = (name: string, refusal?: Refusal) => {
       const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal };

@@ -10,7 +10,6 @@ import {
   SECRETS,
   SERVICES,
 } from '../../src/api/index.ts';
-import { controlled } from '../../src/engine/holds/controlled.ts';
 import { definedController } from '../../src/engine/defined-controller.ts';
 import { fieldsOf } from '../../src/api/fields.ts';
 import { objectKey } from '../../testing/explorer/cluster.ts';
@@ -340,7 +339,7 @@ describe('a step that a person holds', () => {
     const world = aWorld(cleaning);
     await world.run();
     world.put(JOBS, aJob);
-    const controller = controlled(definedController(cleaning), { requireApprovalOver: 0 });
+    const controller = definedController(cleaning, { requireApprovalOver: 0 });
     const observation = world.observed();
     const held = controller.decide(observation, 0, { isLive: true, isNamespacePaused: false });
     expect(held).toMatchObject({ do: 'updateStatus' });

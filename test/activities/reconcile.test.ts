@@ -106,17 +106,10 @@ function aShelf(live: Shelf) {
       return await Promise.resolve(view);
     },
     perform: async (step: ShelfStep, before: Shelf) => await Promise.resolve(perform(step, before)),
-  } satisfies Reconciler<Shelf, ShelfStep>;
-  const run = (
-    name: string,
-    known?: KnownObservation<Shelf>,
-    changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
-  ) => {
+  } satisfies Reconciler<Shelf>;
+  const run = (name: string, known?: KnownObservation<Shelf>, changed: Partial<Reconciler<Shelf>> = {}) => {
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed }, context).perform(
-      name,
-      known,
-    );
+    return new StepRun<Shelf>({ ...reconciler, ...changed }, context).perform(name, known);
   };
   return { world, calls, faults, reconciler, run };
 }
@@ -132,7 +125,7 @@ describe('an attempt of an earlier run', () => {
   const runWith = (
     mayStillArrive: boolean,
     more: Partial<AttemptContext<Shelf>>,
-    changed: Partial<Reconciler<Shelf, ShelfStep>> = {},
+    changed: Partial<Reconciler<Shelf>> = {},
   ) => {
     const { reconciler } = aShelf(MISSING);
     const decides = (shelf: Shelf, _nowMs: number, circumstances?: Circumstances) => {
@@ -151,7 +144,7 @@ describe('an attempt of an earlier run', () => {
       ...more,
     };
     const changedReconciler = { ...reconciler, ...changed, controller };
-    return new StepRun<Shelf, ShelfStep, Observe>(changedReconciler, context).perform('addBook', undefined);
+    return new StepRun<Shelf>(changedReconciler, context).perform('addBook', undefined);
   };
   beforeEach(() => {
     asked.splice(0);
@@ -194,10 +187,7 @@ describe('an attempt of an earlier run', () => {
       ...{ ref: REF, now: () => 0, isFirst: () => true },
       superseded: new AbortController().signal,
     };
-    const run = new StepRun<Shelf, ShelfStep, Observe>(
-      { ...reconciler, controller, observe, perform },
-      context,
-    );
+    const run = new StepRun<Shelf>({ ...reconciler, controller, observe, perform }, context);
     expect(await run.perform('addBook', undefined)).not.toHaveProperty('unknown');
   });
 
@@ -250,7 +240,7 @@ describe('a step activity', () => {
     };
     const { controller, perform } = reconciler;
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    const bare = new StepRun<Shelf, ShelfStep, Observe>({ controller, perform, observe }, context);
+    const bare = new StepRun<Shelf>({ controller, perform, observe }, context);
     expect(await bare.perform('addBook', undefined)).toMatchObject({ did: ADDED });
     expect(calls).toEqual(['observe', 'observe', 'addBook']);
     world.live = MISSING;
@@ -327,7 +317,7 @@ describe('a conflict', () => {
 });
 
 /** Tells of a failure instead of throwing it. */
-function told(reconciler: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['perform'] {
+function told(reconciler: Reconciler<Shelf>): Reconciler<Shelf>['perform'] {
   return async (step, before, context) => {
     try {
       return await reconciler.perform(step, before, context);
@@ -339,7 +329,7 @@ function told(reconciler: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, Shelf
 }
 
 /** Whose status says that a step fails. */
-function reporting({ controller }: Reconciler<Shelf, ShelfStep>): Reconciler<Shelf, ShelfStep>['controller'] {
+function reporting({ controller }: Reconciler<Shelf>): Reconciler<Shelf>['controller'] {
   const decideToReport = (seen: Shelf): NextStep<ShelfStep> =>
     seen.refusal !== undefined && seen.refusal !== seen.reported
       ? { do: 'updateStatus', because: 'it fails' }
@@ -389,10 +379,7 @@ describe('a decision', () => {
         isNamespacePaused,
       };
       const controller = { ...reconciler.controller, decide: decideAndTell };
-      return new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, controller }, context).perform(
-        'observe',
-        known,
-      );
+      return new StepRun<Shelf>({ ...reconciler, controller }, context).perform('observe', known);
     };
     await run(watched(MISSING));
     await run(live(MISSING), () => Promise.resolve(true));
@@ -438,8 +425,7 @@ describe('a refusal', () => {
       ...reconciler,
       withRefusal: (shelf: Shelf, { message }: Refusal) => ({ ...shelf, refusal: message }),
     };
-    const run = (each: Reconciler<Shelf, ShelfStep>) =>
-      new StepRun<Shelf, ShelfStep, Observe>(each, context).perform('observe', undefined);
+    const run = (each: Reconciler<Shelf>) => new StepRun<Shelf>(each, context).perform('observe', undefined);
     expect((await run(considering)).next.do).toBe('report');
     expect((await run(reconciler)).next.do).toBe('addBook');
   });
@@ -472,11 +458,7 @@ describe('a write that something changes on its way', () => {
     };
 
   /** One execution of the step, after what the run knows of an earlier one. */
-  async function execution(
-    color: string,
-    refusal?: Refusal,
-    shelf: Partial<Reconciler<Shelf, ShelfStep>> = {},
-  ) {
+  async function execution(color: string, refusal?: Refusal, shelf: Partial<Reconciler<Shelf>> = {}) {
     const calls: string[] = [];
     const { reconciler } = aShelf(MISSING);
     const changed = {
@@ -485,7 +467,7 @@ describe('a write that something changes on its way', () => {
     };
     const progress = (did: readonly Action[]) => calls.push(`told ${sentenceOf(did)}`);
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal, progress };
-    const run = new StepRun<Shelf, ShelfStep, Observe>({ ...reconciler, ...changed, ...shelf }, context);
+    const run = new StepRun<Shelf>({ ...reconciler, ...changed, ...shelf }, context);
     const end = await run.perform('addBook', live(MISSING)).catch((error: unknown) => error);
     return { calls, end };
   }
@@ -584,7 +566,7 @@ describe('what was done', () => {
 
 describe('the activities of a controller', () => {
   function theActivitiesOf(
-    shelf: { readonly reconciler: Reconciler<Shelf, ShelfStep> },
+    shelf: { readonly reconciler: Reconciler<Shelf> },
     watched?: (ref: typeof REF) => unknown,
     isNamespacePaused?: (namespace: string) => Promise<boolean>,
   ) {

@@ -10,6 +10,7 @@ import type { DefinedView } from '../../src/engine/view.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { watcherRules } from '../../src/program/generate/permissions.ts';
+import { isStep } from '../../src/runs/decision.ts';
 
 const Copy = defineKind({
   ...{ group: 'example.com', version: 'v1', kind: 'Copy', description: 'A copy.' },
@@ -68,7 +69,7 @@ function aCluster(spec: object, version = '5') {
         const observation = await reconciler.observe(context);
         const next = reconciler.controller.decide(observation, 0);
         if (next.do === 'converged') return steps;
-        if (steps.length > 5 || !('resourceVersion' in next)) throw new Error(`it does ${next.do}`);
+        if (steps.length > 5 || !isStep(next)) throw new Error(`it does ${next.do}`);
         await reconciler.perform(next, observation, context);
         steps.push(next.do);
       }

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../src/api/kinds.ts';
 import { fieldsOf } from '../../src/api/fields.ts';
 import { definedController } from '../../src/engine/defined-controller.ts';
-import type { DefinedDecision, DefinedObservation } from '../../src/engine/observation.ts';
+import type { NextStep } from '../../src/runs/decision.ts';
+import type { DefinedObservation } from '../../src/engine/observation.ts';
 import { definedView } from '../../src/engine/view.ts';
 import { gitBuild } from '../../src/controllers/git-build/controller.ts';
 import { buildJob, buildScript, cleanupJob, cleanupScript } from '../../src/controllers/git-build/jobs.ts';
@@ -17,6 +18,7 @@ import {
   ODD_BUILD_STATUSES,
   type OddSpec,
 } from '../support/odd-values.ts';
+import { statusIn, writesStatus } from '../support/status-write.ts';
 
 const OPTIONS = { ...BUILD_DEFAULTS, hostDir: '/srv/bin' };
 const OWNER = { namespace: 'shop', name: 'sample', uid: 'u' };
@@ -97,7 +99,7 @@ interface Odd {
 }
 
 /** What is done once the status says all that there is to say; no other Job has the names of its Jobs. */
-function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children = [] }: Odd): DefinedDecision {
+function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children = [] }: Odd): NextStep {
   const metadata = { ...META, ...deletion, finalizers: [names.BUILD_FINALIZER] };
   const owned = children.flatMap((child) => {
     const object = { ...child, metadata: { ...META, ...child.metadata } };
@@ -110,11 +112,12 @@ function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children =
     if (view === undefined) throw new Error('it is of no interest');
     const seen = controller.observation(view, owned, metadata);
     const decision = controller.decide(withLookups(seen), NOW_MS);
-    if (!('status' in decision)) return decision;
-    const text = JSON.stringify(decision.status);
+    if (!writesStatus(decision)) return decision;
+    const written = statusIn(decision);
+    const text = JSON.stringify(written);
     expect(said).not.toContain(text);
     said.add(text);
-    const merged = Object.entries({ ...fieldsOf(status), ...decision.status });
+    const merged = Object.entries({ ...fieldsOf(status), ...written });
     status = Object.fromEntries(merged.filter(([, value]) => value !== null));
   }
 }

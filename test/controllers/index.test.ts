@@ -123,7 +123,7 @@ describe('a controller has its names, watches and may do what it needs, and noth
 
 describe('a resource with the annotation paused', () => {
   const HELD = { do: 'held', by: 'pause' };
-  const REPORTED = { do: 'updateStatus', control: { conditions: [{ type: 'Paused', status: 'True' }] } };
+  const REPORTED = { do: 'updateStatus', status: { conditions: [{ type: 'Paused', status: 'True' }] } };
   const LABELLED = { 'padok.fr/add-pod-name-label': 'true' };
 
   interface Resource {

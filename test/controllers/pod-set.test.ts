@@ -18,6 +18,7 @@ import {
   type OwnedPodBuilder,
   type PodSetBuilder,
 } from '../support/pod-sets.ts';
+import { statusIn } from '../support/status-write.ts';
 
 const set = aPodSet();
 const pod = (name: string) => aPodOf(set, name);
@@ -242,7 +243,9 @@ describe('finished Pods', () => {
 
   it('end the pause where somebody asks for a reconcile, until others fail', () => {
     const requestedAt = new Date(NOW_MS - 2_000).toISOString();
-    const requested = set.annotated({ [RECONCILE_REQUESTED_ANNOTATION]: requestedAt });
+    const requested = set
+      .annotated({ [RECONCILE_REQUESTED_ANNOTATION]: requestedAt })
+      .withStatus({ lastHandledReconcileAt: requestedAt });
     const pods = failedPods(5, 4);
     expect(decided(requested, pods)).toMatchObject({ do: 'createPods', data: { count: 1 } });
     const later = [...pods.slice(0, 3), failed('g', 1), failed('h', 1)];
@@ -419,7 +422,7 @@ describe('a PodSet whose next step is held', () => {
       do: 'updateStatus',
       status: { podNames: ['a', 'b', 'lost'], readyReplicas: 2 },
     });
-    const written = podSet.withStatus(step && 'status' in step ? step.status : {});
+    const written = podSet.withStatus(statusIn(step));
     expect(heldStatus(written, pods, known)).toBeUndefined();
   });
 });

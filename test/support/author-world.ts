@@ -4,7 +4,7 @@ import type { KnownObservation } from '../../activities/run-memory.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import type { WatchedType } from '../../src/api/watched.ts';
 import type { Controller, Identified } from '../../src/engine/controller.ts';
-import { isRest, type NextStep, type Refusal, type Step } from '../../src/runs/decision.ts';
+import { isRest, type NextStep, type Refusal } from '../../src/runs/decision.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { referredObjects, stateOf } from '../../src/engine/referred.ts';
 import { definedController } from '../../src/engine/defined-controller.ts';
@@ -138,7 +138,7 @@ export class AuthorWorld {
       progress,
       ...(isDurable && { notDone: name }),
     };
-    const reconciler: Reconciler<unknown, Step> = definedReconciler(this.#definition, this.#client());
+    const reconciler: Reconciler = definedReconciler(this.#definition, this.#client());
     return new StepRun(reconciler, context).perform(name, known);
   }
 

@@ -2,7 +2,7 @@ import type { Circumstances, Control } from '../../src/engine/holds/control.ts';
 import { converged, type NextStep, type Step } from '../../src/runs/decision.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { controlOf, controlWithStatusOf } from '../../src/engine/holds/annotations.ts';
-import { controlled } from '../../src/engine/holds/controlled.ts';
+import { controlled } from '../../src/engine/holds/holds.ts';
 
 /*
  * What a controller decides, under the annotations of its resource.

@@ -4,7 +4,7 @@ import { causeOfRefusal } from '../../src/api/refusal.ts';
 import type { KubernetesObject, OwnerReference } from '../../src/api/object.ts';
 import { definedController } from '../../src/engine/defined-controller.ts';
 import type { LookupValues } from '../../src/engine/lookups.ts';
-import type { DefinedDecision, DefinedObservation, LibraryStep } from '../../src/engine/observation.ts';
+import type { DefinedObservation, StatusWrite } from '../../src/engine/observation.ts';
 import type { DefinedView } from '../../src/engine/view.ts';
 import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
@@ -18,6 +18,8 @@ import {
   type PodView,
 } from '../../src/controllers/pod-set/pod.ts';
 import type { Manifest } from './cluster.ts';
+import type { NextStep } from '../../src/runs/decision.ts';
+import { writesStatus } from './status-write.ts';
 
 export const POD_SET_KIND = {
   apiVersion: `${PodSetKind.group}/${PodSetKind.version}`,
@@ -331,7 +333,7 @@ export function observationOf(
 }
 
 /** As the operator decides. */
-export function decided(...about: Parameters<typeof observationOf>): DefinedDecision {
+export function decided(...about: Parameters<typeof observationOf>): NextStep {
   return controller.decide(observationOf(...about), NOW_MS);
 }
 
@@ -340,19 +342,17 @@ export function heldStatus(...about: Parameters<typeof observationOf>) {
   return controller.statusStep?.(observationOf(...about), NOW_MS);
 }
 
-type StatusUpdate = LibraryStep & { readonly do: 'updateStatus' };
-
 /** @throws Error where it is not written */
-export function statusWrite(...about: Parameters<typeof observationOf>): StatusUpdate {
+export function statusWrite(...about: Parameters<typeof observationOf>): StatusWrite {
   const step = decided(...about);
-  if (step.do === 'updateStatus' && 'status' in step) return step;
+  if (writesStatus(step)) return step;
   throw new Error(`the status is not written, but: ${step.do}`);
 }
 
 /** With the status that says all there is to say of these Pods. */
 export function settled(...[podSet, pods, known = {}]: Parameters<typeof observationOf>): PodSetBuilder {
   const step = decided(podSet, pods, known);
-  return step.do === 'updateStatus' && 'status' in step ? podSet.withStatus(step.status) : podSet;
+  return writesStatus(step) ? podSet.withStatus(step.status) : podSet;
 }
 
 /** In the words of a server that refuses a step. */

@@ -1,11 +1,10 @@
-import type { Observe, Refusal, Step } from '../../src/runs/decision.ts';
+import type { Refusal } from '../../src/runs/decision.ts';
 import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { ATTEMPT_MAX_MS, type KeyedAttempt } from '../../src/runs/run.ts';
 import { unknownSince, type UnknownAttempt } from '../../src/api/unknown-attempt.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer, errorFromFailure } from '../../src/kubernetes/errors.ts';
 import type { KnownObservation } from '../../activities/run-memory.ts';
-import { controlledReconciler } from '../../activities/controlled.ts';
 import { StepRun, type StepEnd } from '../../activities/step-run.ts';
 import { type Reconciler, type AttemptContext } from '../../activities/reconciler.ts';
 import type { ServerAnswer, Request } from './api-server.ts';
@@ -60,7 +59,7 @@ export type Progress =
   | { readonly at: 'failure'; readonly error: unknown; readonly writes: number; readonly hasBegun: boolean };
 
 /** A controller's own code, whatever its types. */
-export type AnyReconciler = Reconciler<unknown, Step>;
+export type AnyReconciler = Reconciler;
 
 /** What an activity reaches: the API server, and outside systems by the names of their calls. */
 export interface ExploringClient extends KubernetesClient {
@@ -79,14 +78,12 @@ export const LATE_MS = 60_000;
 /** The steps of a controller, under the annotations that all have in common: as they are, or with what is broken on purpose. */
 export type StepActivityWith = (broken: (its: AnyReconciler) => AnyReconciler) => SimulatedActivity;
 
-export function activityOf<O, S extends Step, L extends Observe>(
-  reconcilerFor: (client: ExploringClient) => Reconciler<O, S, L>,
-): StepActivityWith {
+export function activityOf<O>(reconcilerFor: (client: ExploringClient) => Reconciler<O>): StepActivityWith {
   return (broken) =>
     (client, context, { step, known }) => {
       const superseded = new AbortController().signal;
       // It is given nothing but what it has made itself.
-      const reconciler = broken(controlledReconciler(reconcilerFor(client), { client, options: {} }));
+      const reconciler = broken(reconcilerFor(client));
       // It is what a step of the same controller has left.
       return new StepRun(reconciler, { ...context, superseded }).perform(
         step,

@@ -1,5 +1,4 @@
 import type { Held, Stalled, Wait } from '../../src/runs/decision.ts';
-import { controlled } from '../../src/engine/holds/controlled.ts';
 import { NAMESPACES } from '../../src/api/kinds.ts';
 import type { ServerAnswer, Request } from './api-server.ts';
 import { Attempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
@@ -39,7 +38,7 @@ export class Machine {
     this.#isOne = processes !== 'two';
     this.#showsAtOnce = delivery === 'at once';
     this.#server = new JudgedServer(world, this.key, broken);
-    this.watching = new WatcherModel(decidingAs(broken, controlled(world.controller, {})), {
+    this.watching = new WatcherModel(decidingAs(broken, world.controller), {
       delivery,
       namespaces: world.watchesNamespaces === true,
     });

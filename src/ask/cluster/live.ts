@@ -1,7 +1,7 @@
 import { type Reconciler } from '../../../activities/reconciler.ts';
 import { StepRun } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
-import type { NextInHistory, Step } from '../../runs/decision.ts';
+import type { NextInHistory } from '../../runs/decision.ts';
 import type { ResourceRef } from '../../api/resource-ref.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import type { Program } from '../../program/program.ts';
@@ -21,10 +21,7 @@ export interface LiveRequest {
   readonly isNamespacePaused?: boolean;
 }
 
-export function reconcilerOf(
-  reconcilers: Reconcilers,
-  { controller }: ResourceRef,
-): Reconciler<unknown, Step> {
+export function reconcilerOf(reconcilers: Reconcilers, { controller }: ResourceRef): Reconciler {
   const reconciler = reconcilers[controller];
   if (reconciler === undefined) throw new Error(`there is no controller ${controller}`);
   return reconciler;

@@ -4,7 +4,7 @@ import { StepRun, type StepEnd } from '../../../activities/step-run.ts';
 import type { Options } from '../../config/config.ts';
 import { namespaceOf } from '../../api/resource-type.ts';
 import { type Controller } from '../../engine/controller.ts';
-import { isRest, isStep, type Observe, type Step } from '../../runs/decision.ts';
+import { isRest, isStep, type Step } from '../../runs/decision.ts';
 import type { KubernetesObject } from '../../api/object.ts';
 import type { ResourceRef } from '../../api/resource-ref.ts';
 import { OutsideNotAsked } from '../../engine/bound.ts';
@@ -168,7 +168,7 @@ export class Planner {
 
   async #rehearseInto(
     steps: PlannedStep[],
-    run: StepRun<unknown, Step, Observe>,
+    run: StepRun<unknown>,
     reconciler: Reconcilers[string],
   ): Promise<PlanEnd> {
     let end = await run.perform('observe', undefined);
@@ -194,7 +194,7 @@ export class Planner {
   }
 
   async #perform(
-    run: StepRun<unknown, Step, Observe>,
+    run: StepRun<unknown>,
     { do: step, because }: Step,
     known: StepEnd<unknown>['known'],
   ): Promise<Performed> {

@@ -1,31 +1,19 @@
 import { AWAITING_APPROVAL, PAUSED } from '../../api/annotations.ts';
 import { type Control, type ControlStatus } from './control.ts';
-import type { Held, Step } from '../../runs/decision.ts';
+import type { Held } from '../../runs/decision.ts';
+import type { StatusWrite } from '../observation.ts';
 import { conditionsAfter, type Finding, rfc3339 } from '../condition.ts';
 import { heldMessage, isAboutPlan } from './held-message.ts';
 
 /** What of the status these controls write. */
 export type ControlPatch = Partial<Omit<ControlStatus, 'resourceVersion' | 'generation'>>;
 
-/** A write of the status that no controller has to know of. */
-export interface ControlStep extends Step {
-  readonly do: 'updateStatus';
-  /** Of the resource that it was decided from. */
-  readonly resourceVersion: string;
-  readonly control: ControlPatch;
-}
-
-/** Whether it is the controls' own step, not the controller's of the same name. */
-export function isControlStep(step: Step): step is ControlStep {
-  return step.do === 'updateStatus' && 'control' in step;
-}
-
 /** Says in the status what holds the resource back, or that nothing does any more; undefined where it says so already. */
 export function reportHold(
   { reported }: Control,
   held: Held | undefined,
   nowMs: number,
-): ControlStep | undefined {
+): StatusWrite | undefined {
   if (reported === undefined) return undefined;
   const findings = [
     ...findingOf(reported, PAUSED, held?.by === 'pause' ? held : undefined),
@@ -34,15 +22,15 @@ export function reportHold(
   if (findings.length === 0) return undefined;
   const conditions = withFindings(reported, findings, nowMs);
   const [{ type, status }] = findings as [Finding, ...Finding[]];
-  return controlStep(reported, `${type} is ${status}`, { conditions });
+  return statusWrite(reported, `${type} is ${status}`, { conditions });
 }
 
-export function controlStep(
+export function statusWrite(
   { resourceVersion }: ControlStatus,
   because: string,
-  control: ControlPatch,
-): ControlStep {
-  return { do: 'updateStatus', because, resourceVersion, control };
+  status: ControlPatch,
+): StatusWrite {
+  return { do: 'updateStatus', because, resourceVersion, status };
 }
 
 /** None where the status says it; and where a condition was never true, its absence says that. */

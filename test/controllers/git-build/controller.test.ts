@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../../src/api/object.ts';
 import { definedController } from '../../../src/engine/defined-controller.ts';
-import type { DefinedDecision as BuildDecision } from '../../../src/engine/observation.ts';
 import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import { buildJob, cleanupJob } from '../../../src/controllers/git-build/jobs.ts';
 import { specHash } from '../../../src/controllers/git-build/spec.ts';
 import { FINALIZER } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
+import { statusIn, writesStatus } from '../../support/status-write.ts';
+import type { NextStep } from '../../../src/runs/decision.ts';
 
 const controller = definedController(gitBuild(BUILD_DEFAULTS));
 type BuildChild = Parameters<typeof controller.observation>[1][number];
@@ -30,7 +31,7 @@ function observed({ status, spec = SAMPLE, metadata = {} }: Given, children: rea
   return controller.observation(view, children, its);
 }
 
-const decision = (given: Given, ...children: BuildChild[]): BuildDecision =>
+const decision = (given: Given, ...children: BuildChild[]): NextStep =>
   controller.decide(observed(given, children), NOW_MS);
 const inputs = (...children: BuildChild[]) => controller.inputs?.(observed({}, children));
 
@@ -77,16 +78,15 @@ const UNPULLABLE = {
 const TROUBLE = 'its Pod cannot pull the image golang:1.13';
 
 /** The status once the decision was carried out. */
-function after(made: BuildDecision): object {
-  if (!('status' in made)) throw new Error(`it does ${made.do}`);
-  const merged = Object.entries(made.status).filter(([, value]) => value !== null);
+function after(made: NextStep): object {
+  const merged = Object.entries(statusIn(made)).filter(([, value]) => value !== null);
   return Object.fromEntries(merged);
 }
 
 /** The status once it says all that it is to say. */
 function settled(given: Given, ...children: BuildChild[]): object {
   const made = decision(given, ...children);
-  return 'status' in made
+  return writesStatus(made)
     ? settled({ ...given, status: { ...given.status, ...after(made) } }, ...children)
     : (given.status ?? {});
 }

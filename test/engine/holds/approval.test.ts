@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { isolation } from '../../../examples/isolation/src/isolation.ts';
-import { controlled } from '../../../src/engine/holds/controlled.ts';
 import { definedController } from '../../../src/engine/defined-controller.ts';
 import { stalled, waitFor, type NextStep, type Step } from '../../../src/runs/decision.ts';
 import type { ControlPatch } from '../../../src/engine/holds/report.ts';
@@ -19,11 +18,12 @@ import {
   WATCHED,
 } from '../../support/controlled-decisions.ts';
 import { aCause, planIn } from '../../support/causes.ts';
+import { statusIn } from '../../support/status-write.ts';
 
 const BY_ALICE = { 'answered-by': 'alice', 'answered-because': 'the shop is closed' };
 
 function conditionsIn(decision: NextStep): readonly { readonly message: string }[] {
-  return (decision as { readonly control?: ControlPatch }).control?.conditions ?? [];
+  return (decision as { readonly status?: ControlPatch }).status?.conditions ?? [];
 }
 
 describe('a deletion that has to be approved', () => {
@@ -65,7 +65,7 @@ describe('a deletion that has to be approved', () => {
     const policy = { uid: 'u2', isOurs: true };
     const seen = controller.observation(view, [{ uid: 'u2', ownerUid: undefined, view: policy }], metadata);
     const decide = (over: number) =>
-      controlled(controller, { requireApprovalOver: over }).decide(seen, 0, LIVE);
+      definedController(isolation, { requireApprovalOver: over }).decide(seen, 0, LIVE);
     expect(decide(1)).toMatchObject({ do: 'open' });
     expect(decide(0)).toMatchObject({ do: 'held', by: 'approval' });
   });
@@ -185,9 +185,9 @@ describe('a deletion that has to be approved', () => {
     const step = decided(deletePods(290), control);
     expect(step).toMatchObject({
       do: 'updateStatus',
-      control: { conditions: [{ type: 'AwaitingApproval', status: 'True', reason: 'ApprovalRequired' }] },
+      status: { conditions: [{ type: 'AwaitingApproval', status: 'True', reason: 'ApprovalRequired' }] },
     });
-    const reported = reporting({ approval: 'required' }, 'control' in step ? step.control : {});
+    const reported = reporting({ approval: 'required' }, statusIn(step));
     const others: Step = {
       ...deletePods(290),
       deletes: {
@@ -206,10 +206,10 @@ describe('a deletion that has to be approved', () => {
     expect(decided(DONE, control)).toMatchObject({
       do: 'updateStatus',
       because: `nothing is left to delete of plan ${approved}, approved by alice: the shop is closed`,
-      control: { lastHandledApproval: approved },
+      status: { lastHandledApproval: approved },
     });
     expect(decided(stalled(aCause('failed')), control)).toMatchObject({
-      control: { lastHandledApproval: approved },
+      status: { lastHandledApproval: approved },
     });
     expect(decided(waitFor('a Job', 1000), control)).toMatchObject({ do: 'wait' });
     expect(decided(REPORT, control)).toBe(REPORT);
@@ -220,13 +220,10 @@ describe('a deletion that has to be approved', () => {
     const control = reporting({ ...BY_ALICE, approval: 'required', approved });
     const step = decided(deletePods(290), control);
     expect(step).toMatchObject({
-      control: { conditions: [{ type: 'AwaitingApproval', reason: 'ApprovalRequired' }] },
+      status: { conditions: [{ type: 'AwaitingApproval', reason: 'ApprovalRequired' }] },
     });
-    expect(step).not.toHaveProperty('control.lastHandledApproval');
-    const reported = reporting(
-      { ...BY_ALICE, approval: 'required', approved },
-      'control' in step ? step.control : {},
-    );
+    expect(step).not.toHaveProperty('status.lastHandledApproval');
+    const reported = reporting({ ...BY_ALICE, approval: 'required', approved }, statusIn(step));
     const held = decided(deletePods(290), reported);
     expect(held).toMatchObject({ do: 'held', message: expect.stringContaining('awaiting approval') });
     expect(planOf(held)).not.toBe(approved);
@@ -237,7 +234,7 @@ describe('a deletion that has to be approved', () => {
     const approved = planFor(deletePods(290));
     const control = reporting({ approval: 'required', approved }, { lastHandledApproval: approved });
     expect(decided(deletePods(290), control)).toMatchObject({
-      control: { conditions: [{ type: 'AwaitingApproval', status: 'True' }] },
+      status: { conditions: [{ type: 'AwaitingApproval', status: 'True' }] },
     });
   });
 

@@ -22,7 +22,7 @@ import {
 import { invalidAnnotation, withLeastInterval } from './annotations.ts';
 import { answerTo, deletionInWords, planOf, type DeletionPlan } from './approval.ts';
 import { answerInWords, heldMessage, partsOfAnswer, pausedBy } from './held-message.ts';
-import { controlStep, reportHold, type ControlStep } from './report.ts';
+import { reportHold, statusWrite } from './report.ts';
 
 /** The operator's options that concern all controllers. */
 export interface ControlOptions {
@@ -37,78 +37,58 @@ export interface ControlOptions {
 }
 
 /** What of a controller is of interest here. */
-export type Decides<O, S extends Step, L extends Observe> = Pick<
-  Controller<unknown, unknown, O, S, L>,
-  'decide' | 'control' | 'statusStep'
->;
-
-/** A controller that may also write what its controls have to say into the status. */
-export type Controlled<T, O, S extends Step, L extends Observe> = Omit<T, 'decide'> & {
-  decide(
-    observation: O,
-    nowMs: number,
-    circumstances?: Circumstances,
-  ): NextStep<S | ControlStep, L | ControlObserve>;
-};
-
-/** Read everything, since what the watch shows does not suffice. */
-export interface ControlObserve extends Observe {
-  readonly ofControls: true;
+export interface Decides<O> extends Pick<Controller<unknown, unknown, O>, 'control' | 'statusStep'> {
+  decide(observation: O, nowMs: number, circumstances?: Circumstances): NextStep;
 }
 
-export function isOfControls(asked: Observe): asked is ControlObserve {
-  return 'ofControls' in asked;
-}
-
-function observe(because: string): ControlObserve {
-  return { do: 'observe', because, ofControls: true };
+function observe(because: string): Observe {
+  return { do: 'observe', because, isOfEverything: true };
 }
 
 const LIVE: Circumstances = { isLive: true, isNamespacePaused: false };
 
 /**
- * The same controller, with what people ask of a resource by annotations: a pause and a required approval hold its next
- * step back, and its status says so.
+ * What it decides under what people ask of a resource by annotations: a pause and a required approval hold its next step back, and its
+ * status says so.
  */
-export function controlled<O, S extends Step, L extends Observe, T extends Decides<O, S, L>>(
-  controller: T & Decides<O, S, L>,
+export function controlled<O>(
+  its: Decides<O>,
   options: ControlOptions,
-): Controlled<T, O, S, L> {
+): Pick<Decides<O>, 'decide' | 'control'> {
   const controlOf = (observation: O) => {
-    const control = controller.control?.(observation);
+    const control = its.control?.(observation);
     return control && withLeastInterval(control, options.minPollIntervalMs);
   };
   return {
-    ...controller,
-    ...(controller.control !== undefined && { control: controlOf }),
+    ...(its.control !== undefined && { control: controlOf }),
     decide(observation, nowMs, circumstances = LIVE) {
-      const decision = controller.decide(observation, nowMs, circumstances);
+      const decision = its.decide(observation, nowMs, circumstances);
       const control = controlOf(observation);
       if (isObserve(decision)) return decision;
       if (control === undefined) return heldByNamespace(decision, circumstances) ?? decision;
-      const statusStep = () => controller.statusStep?.(observation, nowMs);
+      const statusStep = () => its.statusStep?.(observation, nowMs);
       return decideUnder({ decision, control, circumstances, options, nowMs, statusStep });
     },
   };
 }
 
-interface Situation<S extends Step> {
+interface Situation {
   /** The controller's own. */
-  readonly decision: S | Rest;
+  readonly decision: Step | Rest;
   readonly control: Control;
   readonly circumstances: Circumstances;
   readonly options: ControlOptions;
   readonly nowMs: number;
   /** The controller's own, too. */
-  readonly statusStep: () => S | undefined;
+  readonly statusStep: () => Step | undefined;
 }
 
-function decideUnder<S extends Step>(situation: Situation<S>): NextStep<S | ControlStep, ControlObserve> {
+function decideUnder(situation: Situation): NextStep {
   return acknowledgeRequest(situation) ?? acknowledgeApproval(situation) ?? decideHeld(situation);
 }
 
 /** The status goes on while a step is held. */
-function decideHeld<S extends Step>(situation: Situation<S>): S | ControlStep | Rest {
+function decideHeld(situation: Situation): Step | Rest {
   const { decision, control, nowMs, statusStep } = situation;
   // Whether the step after it is held shows once it is written.
   if (decision.do === 'updateStatus') return decision;
@@ -119,7 +99,7 @@ function decideHeld<S extends Step>(situation: Situation<S>): S | ControlStep | 
   return isStep(decision) ? withApproval(decision, situation) : withProblems(decision, control);
 }
 
-function holdOf<S extends Step>(situation: Situation<S>): Held | undefined {
+function holdOf(situation: Situation): Held | undefined {
   const { decision, control, circumstances, options } = situation;
   if (!isStep(decision) || options.areHoldsLifted === true) return undefined;
   // A pause must never hold a finalizer.
@@ -149,7 +129,7 @@ function inWords({ do: step, because }: Step): string {
   return `${step}: ${because}`;
 }
 
-function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Held | undefined {
+function awaitApproval(step: Step, situation: Situation): Held | undefined {
   const plan = planToApprove(step, situation);
   if (plan === undefined) return undefined;
   const answer = answerTo(plan, situation.control);
@@ -166,10 +146,7 @@ function awaitApproval<S extends Step>(step: Step, situation: Situation<S>): Hel
 }
 
 /** Undefined where the step needs no approval. */
-function planToApprove<S extends Step>(
-  step: Step,
-  { control, options }: Situation<S>,
-): DeletionPlan | undefined {
+function planToApprove(step: Step, { control, options }: Situation): DeletionPlan | undefined {
   const { deletes } = step;
   if (deletes === undefined || deletes.count === 0) return undefined;
   return control.isApprovalRequired || isAskedFirst(deletes, options)
@@ -187,7 +164,7 @@ function isAskedFirst(
 }
 
 /** The history of the run and an Event say who has approved of it, and why: one for all its batches. */
-function withApproval<S extends Step>(step: S, situation: Situation<S>): S {
+function withApproval(step: Step, situation: Situation): Step {
   const plan = planToApprove(step, situation);
   const answer = plan && answerTo(plan, situation.control);
   if (answer === undefined) return step;
@@ -202,27 +179,27 @@ function withApproval<S extends Step>(step: S, situation: Situation<S>): S {
 }
 
 /** Flux's convention: the status repeats the last request that was met by looking at what is there. */
-function acknowledgeRequest<S extends Step>({
+function acknowledgeRequest({
   control: { requestedAt, reported },
   circumstances,
-}: Situation<S>): ControlObserve | ControlStep | undefined {
+}: Situation): Observe | Step | undefined {
   if (requestedAt === undefined || reported === undefined) return undefined;
   if (requestedAt === reported.lastHandledReconcileAt) return undefined;
   const because = `a reconcile was requested: ${requestedAt}`;
   if (!circumstances.isLive) return observe(because);
-  return controlStep(reported, because, { lastHandledReconcileAt: requestedAt });
+  return statusWrite(reported, because, { lastHandledReconcileAt: requestedAt });
 }
 
 /**
  * An approval counts once: it is used up when nothing is left to delete. One of a plan that is out of date stays until then:
  * nothing was done because of it.
  */
-function acknowledgeApproval<S extends Step>({
+function acknowledgeApproval({
   decision,
   control,
   circumstances,
   options,
-}: Situation<S>): ControlObserve | ControlStep | undefined {
+}: Situation): Observe | Step | undefined {
   const { answer, reported } = control;
   if (answer?.is !== 'approved' || reported === undefined) return undefined;
   if (answer.plan === reported.lastHandledApproval) return undefined;
@@ -230,7 +207,7 @@ function acknowledgeApproval<S extends Step>({
   if (!isRest(decision) || (decision.do !== 'converged' && decision.do !== 'stalled')) return undefined;
   const because = `nothing is left to delete of plan ${answer.plan}, ${answerInWords(answer, options)}`;
   if (!circumstances.isLive) return observe(because);
-  return controlStep(reported, because, { lastHandledApproval: answer.plan });
+  return statusWrite(reported, because, { lastHandledApproval: answer.plan });
 }
 
 function withProblems(rest: Rest, control: Control): Rest {

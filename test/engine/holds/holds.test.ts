@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Control } from '../../../src/engine/holds/control.ts';
-import { stalled, type Observe, type Step } from '../../../src/runs/decision.ts';
+import { stalled, type Step } from '../../../src/runs/decision.ts';
 import {
   CREATE,
   decided,
@@ -13,7 +13,8 @@ import {
   WATCHED,
 } from '../../support/controlled-decisions.ts';
 import { aCause } from '../../support/causes.ts';
-import { controlled, type Decides } from '../../../src/engine/holds/controlled.ts';
+import { controlled, type Decides } from '../../../src/engine/holds/holds.ts';
+import { statusIn } from '../../support/status-write.ts';
 
 describe('a resource that asks for nothing', () => {
   it.each([CREATE, REPORT, DONE, deletePods(500)])(
@@ -46,7 +47,7 @@ describe('a paused resource', () => {
     expect(step).toMatchObject({
       do: 'updateStatus',
       resourceVersion: '7',
-      control: {
+      status: {
         conditions: [
           {
             type: 'Paused',
@@ -60,15 +61,15 @@ describe('a paused resource', () => {
         ],
       },
     });
-    const status = 'control' in step ? step.control : {};
+    const status = statusIn(step);
     expect(decided(CREATE, reporting({ paused: 'true' }, status))).toMatchObject({ do: 'held' });
   });
 
   it('has its status kept up to date, once it says what is held', () => {
     const how = { statusStep: REPORT };
     const step = decided(CREATE, reporting({ paused: 'true' }), how);
-    expect(step).toMatchObject({ control: { conditions: [{ type: 'Paused', status: 'True' }] } });
-    const reported = reporting({ paused: 'true' }, 'control' in step ? step.control : {});
+    expect(step).toMatchObject({ status: { conditions: [{ type: 'Paused', status: 'True' }] } });
+    const reported = reporting({ paused: 'true' }, statusIn(step));
     expect(decided(CREATE, reported, how)).toBe(REPORT);
     expect(decided(CREATE, reported)).toMatchObject({ do: 'held' });
   });
@@ -87,7 +88,7 @@ describe('a paused resource', () => {
     ];
     expect(decided(CREATE, reporting({}, { conditions }))).toMatchObject({
       do: 'updateStatus',
-      control: {
+      status: {
         conditions: [
           { type: 'Ready', status: 'True' },
           { type: 'Paused', status: 'False', reason: 'NotPaused' },
@@ -122,7 +123,7 @@ describe('a requested reconcile', () => {
     expect(decided(DONE, reporting(asked), { circumstances: WATCHED })).toMatchObject({ do: 'observe' });
     expect(decided(DONE, reporting(asked))).toMatchObject({
       do: 'updateStatus',
-      control: { lastHandledReconcileAt: '2026-11-22T09:59:00.123Z' },
+      status: { lastHandledReconcileAt: '2026-11-22T09:59:00.123Z' },
     });
   });
 
@@ -135,13 +136,13 @@ describe('a requested reconcile', () => {
     const control = reporting({ ...asked, paused: 'true' });
     expect(decided(CREATE, control)).toMatchObject({
       do: 'updateStatus',
-      control: { lastHandledReconcileAt: '2026-11-22T09:59:00.123Z' },
+      status: { lastHandledReconcileAt: '2026-11-22T09:59:00.123Z' },
     });
   });
 
   it('of any length fits into the status', () => {
     const long = reporting({ 'reconcile-requested-at': 'x'.repeat(10_000) });
-    expect(decided(DONE, long)).toMatchObject({ control: { lastHandledReconcileAt: 'x'.repeat(253) } });
+    expect(decided(DONE, long)).toMatchObject({ status: { lastHandledReconcileAt: 'x'.repeat(253) } });
     const met = { lastHandledReconcileAt: 'x'.repeat(253) };
     expect(decided(DONE, reporting({ 'reconcile-requested-at': 'x'.repeat(10_000) }, met))).toBe(DONE);
   });
@@ -191,7 +192,7 @@ describe('an interval that an annotation asks for', () => {
     const own = ownPollInterval === undefined ? {} : { pollInterval: ownPollInterval, ownPollInterval };
     const control: Control = { ...NOTHING, ...own, ...plain(annotations) };
     const minPollIntervalMs = 60_000;
-    const its: Decides<undefined, Step, Observe> = { decide: () => DONE, control: () => control };
+    const its: Decides<undefined> = { decide: () => DONE, control: () => control };
     const controller = controlled(its, { minPollIntervalMs });
     const { pollInterval, intervalNotice, problems } = controller.control?.(undefined) ?? NOTHING;
     const { event } = controller.decide(undefined, 0) as { readonly event?: { readonly note: string } };
