@@ -1,5 +1,6 @@
+import { podSet } from '../../src/controllers/pod-set/controller.ts';
+import { decideDefined } from '../../src/engine/decide.ts';
 import { describe, expect, it, jest } from '@jest/globals';
-import type { Control } from '../../src/engine/holds/control.ts';
 import { type Held } from '../../src/runs/decision.ts';
 import type { Broken } from '../../testing/explorer/broken.ts';
 import { exploreSystem } from '../../testing/explorer/explorer.ts';
@@ -27,24 +28,16 @@ function seeing(change: (seen: SeenResource) => SeenResource): Broken {
   };
 }
 
-/** The controller's own decision, where a person holds it and that does not count. */
-function ignoring(
-  by: Held['by'],
-  controller: World['controller'],
-  doesCount: (control: Control) => boolean,
-): Broken {
-  return {
-    decide:
-      (its) =>
-      (observation, ...asked) => {
-        const decision = its(observation, ...asked);
-        const asks = controller.control?.(observation);
-        const isIgnored =
-          decision.do === 'held' && 'by' in decision && decision.by === by && asks !== undefined;
-        return isIgnored && !doesCount(asks) ? controller.decide(observation, ...asked) : decision;
-      },
-  };
-}
+/** Its own decision, where an approval is awaited. */
+const APPROVES_ALL: Broken = {
+  decide:
+    (its) =>
+    (observation, ...asked) => {
+      const decision = its(observation, ...asked);
+      const isHeld = decision.do === 'held' && 'by' in decision && decision.by === 'approval';
+      return isHeld ? decideDefined(podSet, observation as DefinedObservation, ...asked) : decision;
+    },
+};
 
 /** Also what is being deleted. */
 function heldBy(observation: unknown): Held | undefined {
@@ -111,7 +104,7 @@ const OF_HOLDS: readonly Mistake[] = [
     'an approval that nobody gave',
     APPROVED,
     { slowness: 0 },
-    ignoring('approval', APPROVED.controller, () => false),
+    APPROVES_ALL,
     'deletes what is not approved',
   ],
 ];
