@@ -4,7 +4,7 @@ import { stepActivities } from '../../activities/index.ts';
 import type { AttemptContext, Performed, Reconciler } from '../../activities/reconciler.ts';
 import type { Circumstances } from '../../src/engine/holds/control.ts';
 import { converged, type NextStep } from '../../src/runs/decision.ts';
-import { HEARTBEAT_EVERY_MS, type Heartbeat, type KeyedAttemptInput } from '../../src/runs/run.ts';
+import { HEARTBEAT_EVERY_MS, type Heartbeat, type KeyedAttempt, type StepInput } from '../../src/runs/run.ts';
 import type { UnknownAttempt } from '../../src/api/unknown-attempt.ts';
 import { PODS } from '../../src/api/kinds.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
