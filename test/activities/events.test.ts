@@ -7,10 +7,10 @@ import {
   type EventRecorder,
   type RecorderSettings,
 } from '../../activities/events/events.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { ApiError, type ApiErrorClass } from '../../src/kubernetes/errors.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { answerJson, aStatus, FakeApiServer, neverAnswer, reset } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { answerJson, aStatus, neverAnswer, reset } from '../support/fake-api-server.ts';
 import { FakeEvents } from '../support/fake-events.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aCause } from '../support/causes.ts';
@@ -29,36 +29,31 @@ const NOON_MS = Date.parse('2026-01-01T12:00:00Z');
 const WHY = '; see: kubectl durable why pod/web -n shop';
 
 let events: FakeEvents;
-let server: FakeApiServer;
-let client: KubernetesClient;
 let nowMs: number;
 let log: ReturnType<typeof aRecordingLogger>;
 let recorder: EventRecorder;
 
-beforeEach(async () => {
+afterEach(() => recorder.close());
+
+const api = aFakeApi();
+
+beforeEach(() => {
   events = new FakeEvents();
-  server = await FakeApiServer.start(events.handler);
-  client = createKubernetesClient(server.kubeConfig());
+  api.server.handle(events.handler);
   nowMs = NOON_MS;
   log = aRecordingLogger();
   recorder = aRecorder();
 });
 
-afterEach(async () => {
-  await recorder.close();
-  await client.close();
-  await server.stop();
-});
-
 /** Another process, as it were. */
 function aRecorder(settings: Partial<RecorderSettings> = {}): EventRecorder {
   const usual = { firstWaitMs: 1, closeWithinMs: MINUTE_MS, now: () => nowMs };
-  return eventRecorder(client, log, { ...usual, ...settings });
+  return eventRecorder(api.client, log, { ...usual, ...settings });
 }
 
 const record = (event: Partial<Event> = {}, ref = REF) =>
   recorder.record(ref, POD, { ...TOO_LONG, ...event }, log);
-const asked = () => server.requests.map(({ method, body }) => (body === '{}' ? 'READ' : method));
+const asked = () => api.server.requests.map(({ method, body }) => (body === '{}' ? 'READ' : method));
 const eventuallyAsked = (...methods: readonly string[]) =>
   eventually(() => {
     expect(asked()).toEqual(methods);
@@ -270,7 +265,7 @@ describe('many Events', () => {
 
   const others = { ...REF, namespace: 'other' };
   const indexOfOthers = () =>
-    server.requests.findIndex(({ url }) => url.pathname.includes('/namespaces/other/'));
+    api.server.requests.findIndex(({ url }) => url.pathname.includes('/namespaces/other/'));
 
   it('of one namespace keep that of another waiting for one of them, and do not have it dropped', async () => {
     recordMany(5_000);
@@ -289,7 +284,7 @@ describe('a recorder that is closed', () => {
   });
 
   it('is closed even where the server never answers, and says how many Events are lost', async () => {
-    server.handle(neverAnswer);
+    api.server.handle(neverAnswer);
     recorder = aRecorder({ closeWithinMs: 50 });
     for (let i = 0; i < 20; i += 1) record({ note: `event ${i}` });
     await recorder.close();

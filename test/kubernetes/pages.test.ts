@@ -1,30 +1,26 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesList } from '../../src/api/object.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { eachPage } from '../../src/kubernetes/pages.ts';
-import { FakeApiServer } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 
 const MEGABYTE = 1024 * 1024;
 
-let server: FakeApiServer;
 let pods: FakeCollection;
-let client: KubernetesClient;
 
-beforeEach(async () => {
+const api = aFakeApi();
+
+beforeEach(() => {
   pods = new FakeCollection();
-  server = await FakeApiServer.start(pods.handler);
-  client = createKubernetesClient(server.kubeConfig());
-});
-
-afterEach(async () => {
-  await client.close();
-  await server.stop();
+  api.server.handle(pods.handler);
 });
 
 async function allPages(objectsMax?: number): Promise<readonly KubernetesList[]> {
   const pages: KubernetesList[] = [];
-  await eachPage({ client, path: '/api/v1/pods' }, { onPage: (page) => pages.push(page), objectsMax });
+  await eachPage(
+    { client: api.client, path: '/api/v1/pods' },
+    { onPage: (page) => pages.push(page), objectsMax },
+  );
   return pages;
 }
 
@@ -36,7 +32,7 @@ function put(count: number, bytes: number): void {
 
 const namesOn = (pages: readonly KubernetesList[]) =>
   pages.flatMap(({ items }) => (items ?? []).map(({ metadata }) => metadata.name));
-const limits = () => server.requests.map(({ url }) => Number(url.searchParams.get('limit')));
+const limits = () => api.server.requests.map(({ url }) => Number(url.searchParams.get('limit')));
 
 describe('a collection', () => {
   it('of small objects is read 500 at a time', async () => {

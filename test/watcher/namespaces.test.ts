@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { Namespaces } from '../../src/watcher/namespaces.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { answerJson, aStatus, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { answerJson, aStatus, type Handler } from '../support/fake-api-server.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
-let server: FakeApiServer;
-let client: KubernetesClient;
 let namespaces: Namespaces;
 /** By name, whether the namespace is being deleted. */
 let live: Map<string, boolean>;
@@ -33,7 +31,11 @@ const objectOf = (name: string) => ({
   },
 });
 
-beforeEach(async () => {
+afterEach(() => namespaces.stop());
+
+const api = aFakeApi();
+
+beforeEach(() => {
   live = new Map([
     ['shop', false],
     ['old', true],
@@ -42,7 +44,7 @@ beforeEach(async () => {
   version = 7;
   paused = new Set();
   refusal = undefined;
-  server = await FakeApiServer.start((request, response) => {
+  api.server.handle((request, response) => {
     const name = request.url.pathname.split('/')[4];
     if (refusal !== undefined) {
       refusal(request, response);
@@ -65,7 +67,6 @@ beforeEach(async () => {
   say = () => {
     throw new Error('nobody watches');
   };
-  client = createKubernetesClient(server.kubeConfig());
 });
 
 const gone = (name: string) =>
@@ -78,15 +79,9 @@ const gone = (name: string) =>
     }),
   );
 
-afterEach(async () => {
-  await namespaces.stop();
-  await client.close();
-  await server.stop();
-});
-
 function watching(names: readonly string[] = [], everyMs = 180_000): void {
   namespaces = new Namespaces({
-    client,
+    client: api.client,
     namespaces: names,
     everyMs,
     log: aRecordingLogger(),
@@ -98,7 +93,7 @@ function watching(names: readonly string[] = [], everyMs = 180_000): void {
 describe('the namespaces that are being deleted', () => {
   it('are reported when their deletion begins, and forgotten when they are gone', async () => {
     watching();
-    await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
+    await eventually(() => api.server.requests.some(({ url }) => url.searchParams.has('watch')));
     live.set('shop', true);
     say('MODIFIED', 'shop');
     await eventually(() => changed.includes('shop'));
@@ -113,7 +108,7 @@ describe('the namespaces that are being deleted', () => {
     await eventually(() => namespaces.isTerminating('old'));
     live.set('shop', true);
     await eventually(() => namespaces.isTerminating('shop'));
-    expect(new Set(server.requests.map(({ url }) => url.pathname))).toEqual(
+    expect(new Set(api.server.requests.map(({ url }) => url.pathname))).toEqual(
       new Set(['old', 'shop', 'nowhere'].map((name) => `/api/v1/namespaces/${name}`)),
     );
     expect(changed).toEqual(['old', 'shop']);
@@ -158,7 +153,7 @@ describe('the namespaces that are paused', () => {
     watching();
     await eventually(() => namespaces.isPausedByWatch('shop') === true);
     refusal = answerJson(403, aStatus(403, { message: 'forbidden: User "operator" cannot watch' }));
-    await eventually(() => server.requests.some(({ url }) => url.searchParams.has('watch')));
+    await eventually(() => api.server.requests.some(({ url }) => url.searchParams.has('watch')));
     end();
     await eventually(() => namespaces.problems.length === 1);
     expect(namespaces.isPausedByWatch('shop')).toBeUndefined();

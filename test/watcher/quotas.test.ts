@@ -1,35 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { Quotas } from '../../src/watcher/quotas.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { FakeApiServer } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
-let server: FakeApiServer;
-let client: KubernetesClient;
 let quotas: Quotas;
 let collection: FakeCollection;
 let changed: string[];
 
-beforeEach(async () => {
+afterEach(() => quotas.stop());
+
+const api = aFakeApi();
+
+beforeEach(() => {
   collection = new FakeCollection();
   collection.put('pods');
   changed = [];
-  server = await FakeApiServer.start(collection.handler);
-  client = createKubernetesClient(server.kubeConfig());
+  api.server.handle(collection.handler);
   quotas = aWatch();
-});
-
-afterEach(async () => {
-  await quotas.stop();
-  await client.close();
-  await server.stop();
 });
 
 function aWatch(namespaces: readonly string[] = []): Quotas {
   const onChange = (namespace: string) => changed.push(namespace);
-  return new Quotas({ client, namespaces, log: aRecordingLogger(), onChange });
+  return new Quotas({ client: api.client, namespaces, log: aRecordingLogger(), onChange });
 }
 
 async function watching(): Promise<void> {
@@ -77,7 +71,7 @@ describe('what the quotas of a namespace allow', () => {
     quotas = aWatch(['shop', 'team']);
     quotas.start();
     await eventually(() => collection.openWatches === 2);
-    expect(new Set(server.requests.map(({ url }) => url.pathname))).toEqual(
+    expect(new Set(api.server.requests.map(({ url }) => url.pathname))).toEqual(
       new Set(['shop', 'team'].map((name) => `/api/v1/namespaces/${name}/resourcequotas`)),
     );
   });

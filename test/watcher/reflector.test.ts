@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { AudienceOptions } from '../../src/watcher/audience.ts';
 import type { ObjectChange, Projection } from '../../src/watcher/known-objects.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
@@ -9,12 +8,12 @@ import {
   answerJson,
   answerText,
   aStatus,
-  FakeApiServer,
   neverAnswer,
   reset,
   type Handler,
   type ReceivedRequest,
 } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 import { aRecordingTelemetry } from '../support/recording-telemetry.ts';
@@ -34,34 +33,29 @@ function seePod({ metadata }: KubernetesObject): PodProjection | undefined {
   };
 }
 
-let server: FakeApiServer;
 let pods: FakeCollection;
-let client: KubernetesClient;
 let log: ReturnType<typeof aRecordingLogger>;
 let changes: ObjectChange<PodProjection>[];
 let reflector: Reflector;
 let items: ReadonlyMap<string, PodProjection>;
 
-beforeEach(async () => {
+afterEach(() => reflector.stop());
+
+const api = aFakeApi();
+
+beforeEach(() => {
   pods = new FakeCollection();
-  server = await FakeApiServer.start(pods.handler);
-  client = createKubernetesClient(server.kubeConfig());
+  api.server.handle(pods.handler);
   log = aRecordingLogger();
   changes = [];
   reflector = aReflector();
-});
-
-afterEach(async () => {
-  await reflector.stop();
-  await client.close();
-  await server.stop();
 });
 
 type Options = Partial<ReflectorOptions & AudienceOptions<PodProjection>>;
 
 function aReflector(options: Options = {}): Reflector {
   const backoff = { firstMs: 2, maxMs: 10 };
-  const made = new Reflector({ client, path: '/api/v1/pods', log, backoff, ...options });
+  const made = new Reflector({ client: api.client, path: '/api/v1/pods', log, backoff, ...options });
   const onChange = (change: ObjectChange<PodProjection>) => changes.push(change);
   items = made.join({ log, project: seePod, onChange, ...options });
   return made;
@@ -84,7 +78,7 @@ function told(): string[] {
 
 /** @param kind `version`: a list of one object, which is of interest for its version alone */
 function requestsFor(kind: 'list' | 'version' | 'watch'): ReceivedRequest[] {
-  return server.requests.filter(({ url: { searchParams } }) => {
+  return api.server.requests.filter(({ url: { searchParams } }) => {
     if (searchParams.has('watch')) return kind === 'watch';
     return kind === (searchParams.get('limit') === '1' ? 'version' : 'list');
   });
@@ -167,12 +161,12 @@ describe('a first list', () => {
       change();
       await eventually(isTold, 1_000).catch(() => undefined);
     };
-    server.handle((request, response) => {
+    api.server.handle((request, response) => {
       if (!request.url.searchParams.has('continue')) {
         pods.handler(request, response);
         return;
       }
-      server.handle(pods.handler);
+      api.server.handle(pods.handler);
       void changed().then(() => pods.handler(request, response));
     });
   }
@@ -492,7 +486,7 @@ describe('a database that is restored while the server of the watch lives on, an
     restored = new FakeCollection();
     isRestored = false;
     const before = new Set<unknown>();
-    server.handle((request, response) => {
+    api.server.handle((request, response) => {
       if (!isRestored) before.add(response.socket);
       const collection = before.has(response.socket) ? pods : restored;
       collection.handler(request, response);
@@ -554,23 +548,23 @@ describe('a database that is restored while the server of the watch lives on, an
 
     it('costs one read where the object is there as it was shown, as after a run that changed nothing', async () => {
       isRestored = false;
-      const asked = server.requests.length;
+      const asked = api.server.requests.length;
       await foundGone();
-      await eventually(() => server.requests.length === asked + 1);
+      await eventually(() => api.server.requests.length === asked + 1);
       pods.put('marker');
       await eventually(() => known().length === 2);
-      expect(server.requests.at(-1)?.url.search).toBe(
+      expect(api.server.requests.at(-1)?.url.search).toBe(
         '?limit=1&fieldSelector=metadata.name%3Dold%2Cmetadata.namespace%3Ddefault',
       );
     });
   });
 
   it('costs no request where a read is as new as what was shown', async () => {
-    const asked = server.requests.length;
+    const asked = api.server.requests.length;
     reflector.isRead(shown().resourceVersion, shown());
     pods.put('marker');
     await eventually(agrees);
-    expect(server.requests).toHaveLength(asked);
+    expect(api.server.requests).toHaveLength(asked);
   });
 });
 
@@ -628,8 +622,8 @@ describe('stop', () => {
     start();
     await eventually(() => requestsFor('list').length === 1);
     await reflector.stop();
-    await eventually(() => server.openConnections === 0);
-    expect(server.requests).toHaveLength(1);
+    await eventually(() => api.server.openConnections === 0);
+    expect(api.server.requests).toHaveLength(1);
   });
 
   it('during a wait ends the wait', async () => {
@@ -637,7 +631,7 @@ describe('stop', () => {
     start({ backoff: { firstMs: 3_600_000, maxMs: 3_600_000 } });
     await eventually(() => reflector.problem);
     await reflector.stop();
-    expect(server.requests).toHaveLength(1);
+    expect(api.server.requests).toHaveLength(1);
   });
 });
 

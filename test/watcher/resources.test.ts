@@ -4,12 +4,12 @@ import type { Controller, WatchedChild } from '../../src/engine/controller.ts';
 import type { ResourceType } from '../../src/api/resource-type.ts';
 import { converged, reasonOf, type Step } from '../../src/runs/decision.ts';
 import type { ResourceRef } from '../../src/api/resource-ref.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import type { Evaluation } from '../../src/watcher/evaluation.ts';
 import { Resources } from '../../src/watcher/resources.ts';
 import { Watches } from '../../src/watcher/watches.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { type Handler } from '../support/fake-api-server.ts';
 import { FakeCollection } from '../support/fake-collection.ts';
 import { aRecordingLogger } from '../support/recording-logger.ts';
 
@@ -69,8 +69,6 @@ const shadows: Controller<Web, Shadow, Shown> = {
   permissions: [],
 };
 
-let server: FakeApiServer;
-let client: KubernetesClient;
 let webs: FakeCollection;
 let children: FakeCollection;
 let echoes: FakeCollection;
@@ -84,7 +82,11 @@ let isPaused: boolean | undefined;
 /** What the quotas say. */
 let allowed: string;
 
-beforeEach(async () => {
+afterEach(() => resources.stop());
+
+const api = aFakeApi();
+
+beforeEach(() => {
   webs = new FakeCollection();
   children = new FakeCollection();
   echoes = new FakeCollection();
@@ -93,12 +95,11 @@ beforeEach(async () => {
     ['shadows', children],
     ['echoes', echoes],
   ]);
-  server = await FakeApiServer.start((request, response) => {
+  api.server.handle((request, response) => {
     const { pathname } = request.url;
     const collection = collections.get(pathname) ?? collections.get(pathname.split('/').at(-1) ?? '');
     collection?.handler(request, response);
   });
-  client = createKubernetesClient(server.kubeConfig());
   changed = [];
   gone = [];
   terminating = [];
@@ -106,16 +107,10 @@ beforeEach(async () => {
   allowed = '';
 });
 
-afterEach(async () => {
-  await resources.stop();
-  await client.close();
-  await server.stop();
-});
-
 function watching<P, C, O>(controller: Controller<P, C, O>): Resources {
   resources = new Resources({
     controller: controller,
-    client,
+    client: api.client,
     watches: new Watches(),
     namespace: undefined,
     log: aRecordingLogger(),
@@ -234,7 +229,7 @@ describe('Resources', () => {
 
   it('asks for all namespaces at once, metadata alone and with the selectors that are declared', async () => {
     await watching(shadows).synced();
-    const asked = server.requests.map(({ url, headers }) => ({
+    const asked = api.server.requests.map(({ url, headers }) => ({
       path: url.pathname,
       fieldSelector: url.searchParams.get('fieldSelector'),
       labelSelector: url.searchParams.get('labelSelector'),

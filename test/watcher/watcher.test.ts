@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Controller } from '../../src/engine/controller.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { converged } from '../../src/runs/decision.ts';
 import { RunsUnavailable } from '../../src/watcher/runs.ts';
 import { Watcher, type WatcherOptions } from '../../src/watcher/watcher.ts';
 import { eventually } from '../../testing/eventually.ts';
-import { answerJson, answerText, FakeApiServer, type Handler } from '../support/fake-api-server.ts';
+import { aFakeApi } from '../support/fake-api.ts';
+import { answerJson, answerText, type Handler } from '../support/fake-api-server.ts';
 import { defineController, SECRETS } from '../../src/api/index.ts';
 import { referredObjects, stateOf } from '../../src/engine/referred.ts';
 import { controlOf } from '../../src/engine/holds/annotations.ts';
@@ -39,8 +39,6 @@ const greedy = (plural: string): Controller<string, never, string> => ({
 
 /** The keys of all resources that were decided on. */
 const evaluated = new Set<string>();
-let server: FakeApiServer;
-let client: KubernetesClient;
 let namespaces: FakeCollection;
 let webs: FakeCollection;
 let others: Handler;
@@ -49,20 +47,26 @@ let forbidden: string;
 let runs: FakeRuns;
 let watcher: Watcher;
 
-beforeEach(async () => {
+afterEach(async () => {
+  jest.useRealTimers();
+  await watcher.stop();
+});
+
+const api = aFakeApi();
+
+beforeEach(() => {
   evaluated.clear();
   forbidden = 'nowhere';
   namespaces = new FakeCollection();
   webs = new FakeCollection();
   others = answerText(404, '404 page not found\n');
-  server = await FakeApiServer.start((request, response) => {
+  api.server.handle((request, response) => {
     const { pathname } = request.url;
     if (pathname === '/api/v1/namespaces') namespaces.handler(request, response);
     else if (pathname.includes(`/namespaces/${forbidden}`)) FORBIDDEN(request, response);
     else if (pathname.endsWith('/webs')) webs.handler(request, response);
     else others(request, response);
   });
-  client = createKubernetesClient(server.kubeConfig());
   runs = new FakeRuns();
   watcher = aWatcher();
 });
@@ -70,7 +74,7 @@ beforeEach(async () => {
 function aWatcher(options: Partial<WatcherOptions> = {}): Watcher {
   return new Watcher({
     controllers: [greedy('webs'), greedy('others')],
-    client,
+    client: api.client,
     runs,
     namespaces: [],
     resyncMs: 180_000,
@@ -79,13 +83,6 @@ function aWatcher(options: Partial<WatcherOptions> = {}): Watcher {
     ...options,
   });
 }
-
-afterEach(async () => {
-  jest.useRealTimers();
-  await watcher.stop();
-  await client.close();
-  await server.stop();
-});
 
 const FORBIDDEN = answerJson(403, { kind: 'Status', message: 'forbidden: User "operator" cannot list' });
 
@@ -421,7 +418,8 @@ describe('a watcher that leads no more, and does not know it yet', () => {
 describe('a run that ends and finds nothing of what is shown', () => {
   const ref = { controller: 'webs', namespace: 'default', name: 'web', uid: 'uid-1' };
   const WEB = '/api/v1/namespaces/default/webs/web';
-  const requestsForWebs = () => server.requests.filter(({ url }) => url.pathname.endsWith('/webs')).length;
+  const requestsForWebs = () =>
+    api.server.requests.filter(({ url }) => url.pathname.endsWith('/webs')).length;
   const endsInVain = async () => {
     await eventually(() => runs.calls.length > 0 && webs.openWatches === 1 && namespaces.openWatches === 1);
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date', 'performance'] });
@@ -458,7 +456,7 @@ describe('a run that ends and finds nothing of what is shown', () => {
     webs.put('restored');
     others = answer;
     await watcher
-      .comparing(client)
+      .comparing(api.client)
       .request({ method: 'GET', path: WEB })
       .catch(() => undefined);
     await jest.advanceTimersByTimeAsync(ms);
