@@ -38,7 +38,14 @@ import { ChildrenClient, type LiveChildren } from './objects/children.ts';
 import { dryRunning } from './dry-run.ts';
 import { Folded } from './objects/folded.ts';
 import { changeOf, requireKept } from './overridden.ts';
-import { PartlyDone, unknownTo, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
+import {
+  PartlyDone,
+  unknownTo,
+  type AttemptContext,
+  type Confirmation,
+  type Performed,
+  type Reconciler,
+} from './reconciler.ts';
 import { Observing, withTheSameChildren } from './observing.ts';
 import { causeOfFailure, isGoneBy, isNewsOf, isSaidByAuthor, isTelling } from './telling.ts';
 import { withOverride, withRefused } from './refusals.ts';
@@ -115,23 +122,23 @@ export function definedReconciler(
     step: Step,
     shown: DefinedObservation,
     context: AttemptContext<DefinedObservation>,
-  ): Promise<DefinedObservation | undefined> {
-    if (shown === 'gone') return undefined;
+  ): Promise<Confirmation<DefinedObservation>> {
+    if (shown === 'gone') return 'unknown';
     const reads = readBefore(step, shown);
-    if (reads === 'cache') return shown;
+    if (reads === 'cache') return 'as shown';
     const { view: seen, isOwnedShown, lookups } = shown;
     if (reads === 'resource') {
-      if (isOwnedShown) return shown.live === undefined ? { ...shown, live: {} } : shown;
+      if (isOwnedShown) return shown.live ? 'as shown' : { observation: { ...shown, live: {} } };
       const view = await observing.readView(context.ref);
-      if (view === undefined) return 'gone';
+      if (view === undefined) return { observation: 'gone' };
       if (view.resourceVersion === seen.resourceVersion)
-        return { ...shown, view, live: {}, isOwnedShown: true };
+        return { observation: { ...shown, view, live: {}, isOwnedShown: true } };
     }
     // A finalizer is removed only from the resource that was decided from.
     const isKnown = isOwnedShown === true || step.do === 'removeFinalizer';
     const known = isKnown && !seen.hasOtherFinalizers ? seen : undefined;
     const live = await observing.observe(context, undefined, known);
-    return live === 'gone' || lookups === undefined ? live : { ...live, lookups };
+    return { observation: live === 'gone' || lookups === undefined ? live : { ...live, lookups } };
   }
 
   /** A write of the resource alone is conditional on its version, and reads nothing. What may be in progress is told after a look at what there is. */

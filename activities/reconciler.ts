@@ -79,6 +79,9 @@ export interface Performed<O> {
   readonly refusal?: ApiError | undefined;
 }
 
+/** The step is performed on what is shown; or everything is observed; or it is decided again, on what was read. */
+export type Confirmation<O> = 'as shown' | 'unknown' | { readonly observation: O };
+
 /**
  * The impure half of a controller: how its resources are observed, and how its steps are performed.
  *
@@ -103,13 +106,11 @@ export interface Reconciler<O = unknown> {
   look?(asked: Observe, observation: O, context: AttemptContext<O>): Promise<O | undefined>;
   /**
    * Makes a watcher's view as good as live for this step, with as few reads as that takes: none where the step's
-   * first write fails unless the resource is the one that the watcher saw. The view itself: nothing was read, and the
-   * step is performed. Another object: it is decided again on that. Undefined: everything is observed, and decided again.
-   * Without this function, each step observes first.
+   * first write fails unless the resource is the one that the watcher saw. Without this function, each step observes first.
    *
    * @throws ApiError
    */
-  confirm?(step: Step, view: O, context: AttemptContext<O>): Promise<O | undefined>;
+  confirm?(step: Step, view: O, context: AttemptContext<O>): Promise<Confirmation<O>>;
   /** Whether what is known after a step is in part what the watcher shows: the next step has to {@link confirm} it. Default: it is not. */
   isShown?(observation: O): boolean;
   /** Whether a view of the watcher has what a run has just read or written of the resource. Only beside {@link confirm}. */

@@ -16,7 +16,13 @@ import { mergedUnknown, unknownSince, type UnknownAttempt } from '../src/api/unk
 import { ApiError, isOf } from '../src/kubernetes/errors.ts';
 import type { KnownObservation } from './run-memory.ts';
 import { isInVain, isSameStep, overridden } from './overridden.ts';
-import { PartlyDone, type Performed, type Reconciler, type AttemptContext } from './reconciler.ts';
+import {
+  PartlyDone,
+  type AttemptContext,
+  type Confirmation,
+  type Performed,
+  type Reconciler,
+} from './reconciler.ts';
 
 /** How often a step observes again at once after a conflict; then Temporal's backoff takes over. */
 const CONFLICTS_MAX = 4;
@@ -43,6 +49,19 @@ interface Decided<O> {
   readonly known: KnownObservation<O>;
   readonly decision: NextStep;
 }
+
+/** What a step is decided from. */
+interface Seen<O> {
+  /** Undefined: it is observed. */
+  readonly known: KnownObservation<O> | undefined;
+  /** Of the watcher: the latest helps to observe. */
+  readonly view: O | undefined;
+  /** At once, after a conflict. */
+  readonly mayObserve: boolean;
+}
+
+/** The end; a conflict; or what it is decided on again: undefined where everything has to be observed. */
+type Outcome<O> = StepEnd<O> | ApiError | { readonly again: KnownObservation<O> | undefined };
 
 /**
  * One step activity of any controller: observes, unless that is known; decides; performs the step that it is named
@@ -77,24 +96,26 @@ export class StepRun<O> {
     let known = isUsable ? from : undefined;
     let view = isUsable ? undefined : this.#context.watched?.();
     for (let conflicts = 0; ;) {
-      try {
-        const seen = known ?? (await this.#observe(name, view));
-        this.#askWhatMayArrive(seen);
-        const decided = await this.#decide(seen);
-        const { decision } = decided;
-        if (!isStep(decision) || decision.do !== name || this.#isOtherData(decision))
-          return this.#endWith(decided, []);
-        const { observation } = decided.known;
-        const confirmed = await this.#confirmed(decision, decided.known);
-        if (confirmed === observation)
-          return await this.#perform(decision, observation, conflicts < CONFLICTS_MAX);
-        known = confirmed === undefined ? undefined : { observation: confirmed, source: 'live' };
-      } catch (error) {
-        if (!isStale(error) || (conflicts += 1) > CONFLICTS_MAX) throw error;
-        known = undefined;
-        view = undefined;
-      }
+      const seen = { known, view, mayObserve: conflicts < CONFLICTS_MAX };
+      const outcome = await this.#once(name, seen).catch(staleOrFailed);
+      if ('next' in outcome) return outcome;
+      const isConflict = outcome instanceof ApiError;
+      if (isConflict && (conflicts += 1) > CONFLICTS_MAX) throw outcome;
+      known = isConflict ? undefined : outcome.again;
+      view = undefined;
     }
+  }
+
+  async #once(name: string, { known, view, mayObserve }: Seen<O>): Promise<Outcome<O>> {
+    const seen = known ?? (await this.#observe(name, view));
+    this.#askWhatMayArrive(seen);
+    const decided = await this.#decide(seen);
+    const { decision } = decided;
+    if (!isStep(decision) || decision.do !== name || this.#isOtherData(decision))
+      return this.#endWith(decided, []);
+    const confirmation = await this.#confirm(decision, decided.known);
+    if (confirmation === 'as shown') return this.#perform(decision, decided.known.observation, mayObserve);
+    return { again: confirmation === 'unknown' ? undefined : { ...confirmation, source: 'live' } };
   }
 
   async #observe(name?: string, view?: O): Promise<KnownObservation<O>> {
@@ -149,13 +170,14 @@ export class StepRun<O> {
     return seen === undefined ? this.#observe() : { observation: seen, source };
   }
 
-  /** Makes a view of the watcher as good as live. The same object: it suffices. Undefined: everything has to be observed. */
-  async #confirmed(step: Step, { observation, source }: KnownObservation<O>): Promise<O | undefined> {
-    return source === 'live' ? observation : this.#reconciler.confirm?.(step, observation, this.#context);
+  /** Makes a view of the watcher as good as live. */
+  async #confirm(step: Step, { observation, source }: KnownObservation<O>): Promise<Confirmation<O>> {
+    if (source === 'live') return 'as shown';
+    return (await this.#reconciler.confirm?.(step, observation, this.#context)) ?? 'unknown';
   }
 
-  /** @param mayObserve again at once, after a conflict */
-  async #perform(step: Step, observation: O, mayObserve: boolean): Promise<StepEnd<O>> {
+  /** @param mayObserve again at once, after a conflict. @returns that conflict, where it was in vain */
+  async #perform(step: Step, observation: O, mayObserve: boolean): Promise<StepEnd<O> | ApiError> {
     const performed = await this.#carryOut(step, observation);
     const { approval, event } = step;
     const events = [approval?.event, event, performed.event].filter((each) => each !== undefined);
@@ -166,7 +188,7 @@ export class StepRun<O> {
       this.#isUnknown = true;
     }
     const isOutdated = isStale(refusal) && performed.did.length > 0;
-    if (mayObserve && isStale(refusal) && !isOutdated) throw refusal;
+    if (mayObserve && isStale(refusal) && !isOutdated) return refusal;
     const did = approval && performed.did.length > 0 ? [...performed.did, approval.action] : performed.did;
     if (this.#context.superseded.aborted && did.length > 0)
       return { ...{ did, next: ASKED_TO_END, known: undefined, events }, ...this.#learned() };
@@ -190,7 +212,7 @@ export class StepRun<O> {
     if (refusal !== undefined) return this.#failed({ step, error: refusal, did, events, decided });
     if (isInVain(step, performed.changed, decided.decision))
       return this.#failed({ step, error: overridden(step, performed.changed), did, events: [], decided });
-    if (did.length === 0 && isSameStep(step, decided.decision)) throw nothingDone(step);
+    if (did.length === 0 && isSameStep(step, decided.decision)) return nothingDone(step);
     return this.#endWith(decided, did, events);
   }
 
@@ -276,6 +298,12 @@ const ASKED_TO_END: Observe = { do: 'observe', because: 'the attempt was asked t
 function lookAgain(error: unknown): Observe {
   const why = error instanceof Error ? error.message : String(error);
   return { do: 'observe', because: `the next step could not be determined: ${why}` };
+}
+
+/** @throws whatever is no conflict */
+function staleOrFailed(error: unknown): ApiError {
+  if (isStale(error)) return error;
+  throw error;
 }
 
 /** A target that is not there is as much a changed world as one that somebody else wrote. */

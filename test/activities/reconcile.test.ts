@@ -4,6 +4,7 @@ import { dispatching, stepActivities, type StepActivity } from '../../activities
 import {
   PartlyDone,
   type Performed,
+  type Confirmation,
   type Reconciler,
   type AttemptContext,
 } from '../../activities/reconciler.ts';
@@ -101,9 +102,9 @@ function aShelf(live: Shelf) {
       called('look');
       return await Promise.resolve({ ...observation, isLit: true });
     },
-    confirm: async (_: ShelfStep, view: Shelf): Promise<Shelf | undefined> => {
+    confirm: async (): Promise<Confirmation<Shelf>> => {
       called('confirm');
-      return await Promise.resolve(view);
+      return await Promise.resolve('as shown');
     },
     perform: async (step: ShelfStep, before: Shelf) => await Promise.resolve(perform(step, before)),
   } satisfies Reconciler<Shelf>;
@@ -258,14 +259,14 @@ describe('a step from the view of the watcher', () => {
 
   it('is decided anew from all that is live where it cannot be confirmed', async () => {
     const { calls, run } = aShelf(FULL);
-    const confirm = () => Promise.resolve(undefined);
+    const confirm = () => Promise.resolve('unknown' as const);
     expect(await run('addBook', watched(MISSING), { confirm })).toMatchObject({ did: [], next: FULL_AGAIN });
     expect(calls).toEqual(['observe']);
   });
 
   it('is not performed where what was confirmed calls for another', async () => {
     const { calls, run } = aShelf(FULL);
-    const confirm = () => Promise.resolve(FULL);
+    const confirm = () => Promise.resolve({ observation: FULL });
     expect(await run('addBook', watched(MISSING), { confirm })).toMatchObject({ did: [], next: FULL_AGAIN });
     expect(calls).toEqual([]);
   });
