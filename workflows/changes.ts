@@ -8,10 +8,12 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import type { NextInHistory } from '../src/runs/decision.ts';
 import { CHANGED_SIGNAL, type AttemptSinks, type ChangeCertainty } from '../src/runs/run.ts';
 import { GRACE_TIMER, LAST_WORDS_TIMER } from '../src/runs/sentences.ts';
 
-const changed = defineSignal<[reason: string, change?: ChangeCertainty]>(CHANGED_SIGNAL);
+const changed =
+  defineSignal<[reason: string, change?: ChangeCertainty, first?: NextInHistory]>(CHANGED_SIGNAL);
 
 /**
  * How long a step may go on after a signal before it is asked to end. Long enough that an
@@ -27,6 +29,8 @@ const { attempts } = proxySinks<AttemptSinks>();
 export interface SignalledChanges {
   /** How many so far: a step that began at n has seen all of them up to n. */
   readonly count: number;
+  /** The step that the last change calls for. Undefined: nobody knows. */
+  readonly first: NextInHistory | undefined;
   /** Resolves once there were more than `handled`. */
   after(handled: number): Promise<void>;
   /** Resolves once there were more than `handled`, or when so much time has passed. */
@@ -54,8 +58,10 @@ export function listenForChanges(): SignalledChanges {
   let count = 0;
   /** The count at the last change that somebody saw. */
   let lastSeen = 0;
-  setHandler(changed, (_reason, change = 'seen') => {
+  let last: NextInHistory | undefined;
+  setHandler(changed, (_reason, change = 'seen', first) => {
     count += 1;
+    last = first;
     if (change === 'seen') lastSeen = count;
   });
   const after = (handled: number) => condition(() => count > handled);
@@ -67,6 +73,9 @@ export function listenForChanges(): SignalledChanges {
   return {
     get count() {
       return count;
+    },
+    get first() {
+      return last;
     },
     after,
     async afterAtMost(handled, { ms, summary }) {

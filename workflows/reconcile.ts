@@ -229,7 +229,7 @@ class Reconcile {
           ms: rest.recheckMs,
           summary: asSummary(recheckTimer(waitingFor(rest.for))),
         });
-        return this.#isNews() ? LOOK_AGAIN : { do: 'observe', because: `waited for ${rest.for}` };
+        return this.#isNews() ? this.#calledFor : { do: 'observe', because: `waited for ${rest.for}` };
       case 'stalled':
         return this.#stall(rest);
       case 'held':
@@ -263,6 +263,11 @@ class Reconcile {
     if (!this.#isNews()) return { do: 'observe', because: `held for ${ms / 1000} s` };
     this.#hold = undefined;
     return LOOK_AGAIN;
+  }
+
+  /** A step decides again. One that was refused would be held back, where only a look tries it again. */
+  get #calledFor(): NextInHistory {
+    return (this.#refused === undefined ? this.#changes.first : undefined) ?? LOOK_AGAIN;
   }
 
   #isNews(): boolean {

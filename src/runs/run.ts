@@ -3,7 +3,10 @@ import type { Action, NextInHistory, Refusal } from './decision.ts';
 import type { ResourceRef } from '../api/resource-ref.ts';
 import type { UnknownAttempt } from '../api/unknown-attempt.ts';
 
-/** The one signal a run knows. Its arguments are the reason, for people, and a {@link ChangeCertainty}; it never carries state. */
+/**
+ * The one signal a run knows. Its arguments are the reason, for people, a {@link ChangeCertainty}, and the step that the watcher's view calls
+ * for, if any, as {@link RunInput} has it: a run that waits goes on with that. It never carries state.
+ */
 export const CHANGED_SIGNAL = 'changed';
 
 /**

@@ -81,10 +81,12 @@ export function temporalRuns(options: RunsOptions): Runs {
       return found === 'ended' ? begin(request) : FOUND[found];
     },
 
-    async signal(workflowId, reason, change) {
+    async signal(workflowId, { reason, change, first }) {
       try {
         await within(CALL_TIMEOUT_MS, () =>
-          client.workflow.getHandle(workflowId).signal(CHANGED_SIGNAL, reason, change),
+          client.workflow
+            .getHandle(workflowId)
+            .signal(CHANGED_SIGNAL, reason, change, ...(first ? [first] : [])),
         );
         return 'signalled';
       } catch (error) {

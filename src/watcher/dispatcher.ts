@@ -1,7 +1,14 @@
 import type { Logger } from '../api/logger.ts';
+import type { NextInHistory } from '../runs/decision.ts';
 import { displayName, workflowIdFor, type ResourceRef } from '../api/resource-ref.ts';
 import { SILENT, type OldestRequest, type RunsState, type Telemetry } from '../runs/telemetry.ts';
-import { isNeeded, startRequestFor, type Evaluation, type ProjectionReader } from './evaluation.ts';
+import {
+  calledFor,
+  isNeeded,
+  startRequestFor,
+  type Evaluation,
+  type ProjectionReader,
+} from './evaluation.ts';
 import { KeyTimers } from './timing.ts';
 import { Outage, ReadyQueue } from './ready-queue.ts';
 import { next } from './request-machine.ts';
@@ -238,7 +245,7 @@ export class Dispatcher {
       case 'signal':
         this.#announce(id, effect.view);
         void this.#call(id, effect.view ?? { ref }, () =>
-          this.#options.runs.signal(id, effect.reason, effect.change),
+          this.#options.runs.signal(id, { ...effect, first: this.#calledFor(effect.view) }),
         );
     }
   }
@@ -278,6 +285,11 @@ export class Dispatcher {
       `${answer}: ${displayName(ref)}: ${request.reason}`,
     );
     return answer;
+  }
+
+  #calledFor(view: Evaluation | undefined): NextInHistory | undefined {
+    const controller = view && this.#options.known.controller(view.ref.controller);
+    return controller && calledFor(view, controller);
   }
 
   #announce(id: string, view: Evaluation | undefined): void {

@@ -5,6 +5,7 @@ import {
   converged,
   isConverged,
   isRest,
+  isStep,
   nextInHistory,
   reasonOf,
   type NextStep,
@@ -73,6 +74,11 @@ export function firstStep({ decision }: Evaluation, summaries: Controller['steps
   return isRest(decision)
     ? { do: 'observe', because: reasonOf(decision) }
     : nextInHistory(decision, summaries);
+}
+
+/** What an open run goes on with because of this view; undefined: it finds that out by itself. */
+export function calledFor({ decision }: Evaluation, controller: Controller): NextInHistory | undefined {
+  return isStep(decision) ? nextInHistory(decision, controller.steps) : undefined;
 }
 
 /** The same text where nothing that a run could change is different. */

@@ -82,7 +82,7 @@ export class Pushed {
   }
 
   #signal(ref: ResourceRef): Promise<'signalled' | 'not-open'> {
-    return this.#options.runs.signal(workflowIdFor(ref), BECAUSE, 'seen');
+    return this.#options.runs.signal(workflowIdFor(ref), { reason: BECAUSE, change: 'seen' });
   }
 
   /** Undefined: there is none. */

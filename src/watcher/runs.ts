@@ -12,7 +12,7 @@ export interface Runs {
    */
   start(request: StartRequest): Promise<'started' | 'already-open' | 'already-told'>;
   /** Signals an open run that its resource changed, or may have. @throws RunsUnavailable */
-  signal(workflowId: string, reason: string, change: ChangeCertainty): Promise<'signalled' | 'not-open'>;
+  signal(workflowId: string, signal: SignalRequest): Promise<'signalled' | 'not-open'>;
   /** All open runs by their ids, as of up to a few seconds ago. @throws RunsUnavailable */
   listOpen(): Promise<ReadonlyMap<string, OpenRun>>;
 }
@@ -35,6 +35,13 @@ export interface StartRequest {
   readonly resourceVersion: string;
   /** As {@link RunInput} has it. */
   readonly observesOutside?: true;
+}
+
+export interface SignalRequest {
+  readonly reason: string;
+  readonly change: ChangeCertainty;
+  /** The step that the watcher's view calls for. Absent: none, as far as it shows. */
+  readonly first?: NextInHistory | undefined;
 }
 
 /** The engine cannot be reached, or is too busy to answer: every key has to wait. */

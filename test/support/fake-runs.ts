@@ -1,6 +1,6 @@
 import type { ChangeCertainty } from '../../src/runs/run.ts';
 import { workflowIdFor, type ResourceRef } from '../../src/api/resource-ref.ts';
-import type { OpenRun, Runs, StartRequest } from '../../src/watcher/runs.ts';
+import type { OpenRun, Runs, SignalRequest, StartRequest } from '../../src/watcher/runs.ts';
 
 /** A workflow engine of which the test can see every call, and in which runs end when the test says so. */
 export class FakeRuns implements Runs {
@@ -8,6 +8,8 @@ export class FakeRuns implements Runs {
   readonly calls: string[] = [];
   /** Of each signal, whether the change was seen. */
   readonly changes: ChangeCertainty[] = [];
+  /** Of each signal, the step that it calls for. */
+  readonly firsts: SignalRequest['first'][] = [];
   /** What the runs were started with. */
   readonly requests: StartRequest[] = [];
   /** By workflow id. */
@@ -31,8 +33,9 @@ export class FakeRuns implements Runs {
     });
   }
 
-  signal(workflowId: string, reason: string, change: ChangeCertainty): Promise<'signalled' | 'not-open'> {
+  signal(workflowId: string, { reason, change, first }: SignalRequest): Promise<'signalled' | 'not-open'> {
     this.changes.push(change);
+    this.firsts.push(first);
     const name = workflowId.split('/')[2] ?? '';
     return this.#called(`signal ${name}: ${reason}`, () =>
       this.open.has(workflowId) ? 'signalled' : 'not-open',

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/common';
 import type { coresdk, temporal } from '@temporalio/proto';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { StepReport } from '../../src/runs/decision.ts';
+import type { NextInHistory, StepReport } from '../../src/runs/decision.ts';
 import { CHANGED_SIGNAL, type RunInput, type StepInput } from '../../src/runs/run.ts';
 
 type Job = coresdk.workflow_activation.IWorkflowActivationJob;
@@ -116,9 +116,9 @@ export class WorkflowInProcess {
     return this.#does([POSSIBLE_CHANGE]);
   }
 
-  /** The resource changed. */
-  changes(): Promise<readonly string[]> {
-    return this.#does([CHANGE]);
+  /** The resource changed. @param first the step that this calls for */
+  changes(first?: NextInHistory): Promise<readonly string[]> {
+    return this.#does([first === undefined ? CHANGE : changeCallingFor(first)]);
   }
 
   /** The step that was called last ends. */
@@ -223,6 +223,11 @@ export class WorkflowInProcess {
 export const CHANGE: Job = {
   signalWorkflow: { signalName: CHANGED_SIGNAL, input: [payloadOf('a change')], headers: {} },
 };
+
+function changeCallingFor(first: NextInHistory): Job {
+  const input = ['a change', 'seen', first].map(payloadOf);
+  return { signalWorkflow: { signalName: CHANGED_SIGNAL, input, headers: {} } };
+}
 
 const POSSIBLE_CHANGE: Job = {
   signalWorkflow: {

@@ -155,6 +155,7 @@ describe('a resource that is not in its desired state', () => {
     sees(web, { ...edited('generation 2'), observation: 'that' });
     await after(1_000);
     expect(runs.calls).toEqual(['start web', 'signal web: no label']);
+    expect(runs.firsts).toMatchObject([{ do: 'addLabel', because: 'no label', summary: expect.any(String) }]);
     // A run that is known to be open is signalled without a start that would only find it.
     expect(handed).toEqual(['this', 'that'].map((view) => [workflowIdFor(web), view]));
   });

@@ -324,6 +324,22 @@ describe('a wait', () => {
     expect(await run.changeIsPossible()).toEqual(['no timer', 'observe locally']);
   });
 
+  it('ends with the step that the change calls for, which decides again', async () => {
+    const [run] = await start(ADD);
+    await run.ends(result(waitFor('the Job to end', 3_600_000)));
+    const step: Step = { do: 'updateStatus', because: 'the Job has ended' };
+    expect(await run.changes(step)).toEqual(['no timer', 'updateStatus locally']);
+    expect(run.called?.input).toEqual({ ref: REF, changes: 1, results: 1 });
+    await run.ends(result(waitFor('the next Job to end', 3_600_000), STATUS));
+    expect(await run.changes()).toEqual(['no timer', 'observe locally']);
+  });
+
+  it('ends with a look where a step was refused, since only a look tries it again', async () => {
+    const [run] = await start(ADD);
+    await run.ends({ ...result(waitFor('a quota', 3_600_000)), refusal: REFUSAL });
+    expect(await run.changes(ADD)).toEqual(['no timer', 'observe locally']);
+  });
+
   it('with which a run starts does not begin where a change has come before', async () => {
     const first = { ref: REF, reason: 'a test', first: waitFor('the Job to end', 1_000) };
     expect((await WorkflowInProcess.start(first, CHANGE))[1]).toEqual(['observe locally']);
