@@ -14,10 +14,10 @@ import {
   type SeenResource,
 } from './observation.ts';
 import { referredTypes } from './references.ts';
-import { reportStep, type Situation } from './reporting.ts';
+import { reportStep, type DecisionBasis } from './reporting.ts';
 import type { DefinedView } from './view.ts';
 import { decideStated, decideWatched, isFailedForGood, isSaid } from './watched.ts';
-import { announced, causeOfChildren, Deciding, RestsByLookup, unobservedRest } from './deciding.ts';
+import { announced, causeOfChildren, OneDecision, RestsByLookup, unobservedRest } from './one-decision.ts';
 
 /** @param nowMs milliseconds since the epoch */
 export function decideDefined(
@@ -31,7 +31,7 @@ export function decideDefined(
   if (view.isBeingDeleted && isKeptByNobody(definition, view))
     return converged('the resource is being deleted');
   const unknown = stillUnknown(circumstances?.unknown, nowMs);
-  const at = situationIn(definition, observation, { nowMs, unknown, asking: circumstances?.asking });
+  const at = basisIn(definition, observation, { nowMs, unknown, asking: circumstances?.asking });
   if (at === undefined) return decideWatched(definition, observation, nowMs);
   const isLive = observation.live !== undefined;
   // The watch does not show what has failed. The run that is open goes on once something changes.
@@ -39,14 +39,14 @@ export function decideDefined(
   return decidedIn(at);
 }
 
-function decidedIn(at: Situation): DefinedDecision {
+function decidedIn(at: DecisionBasis): DefinedDecision {
   try {
-    return new Deciding(at).decide();
+    return new OneDecision(at).decide();
   } catch (error) {
     const { reads, definition } = at;
     if (error instanceof PassedOn) throw error;
     if (isNever(error))
-      return new Deciding({ ...at, reads: { ...reads, never: neverCause(error) } }).decide();
+      return new OneDecision({ ...at, reads: { ...reads, never: neverCause(error) } }).decide();
     const failure =
       error instanceof ControllerError
         ? error
@@ -61,7 +61,7 @@ function decidedIn(at: Situation): DefinedDecision {
 }
 
 /** What was remembered says it first, unless it does already: then the attempt fails with it. */
-function failureReport(at: Situation, { asCause }: ControllerError): LibraryStep | undefined {
+function failureReport(at: DecisionBasis, { asCause }: ControllerError): LibraryStep | undefined {
   if (isSaid(at.view, asCause.reason)) return undefined;
   const cause = causeWithin(at.view, asCause);
   const reads = { ...at.reads, unobserved: cause };
@@ -75,7 +75,7 @@ export function statusStepOf(
   nowMs: number,
 ): LibraryStep | undefined {
   if (observation === 'gone') return undefined;
-  const at = situationIn(definition, observation, { nowMs, unknown: [] });
+  const at = basisIn(definition, observation, { nowMs, unknown: [] });
   if (at === undefined) return undefined;
   const next = decidedIn(at);
   if (!isStep(next) || isLibraryStep(next)) return undefined;
@@ -85,11 +85,11 @@ export function statusStepOf(
 }
 
 /** Undefined: something has to be read before it can be decided. */
-function situationIn(
+function basisIn(
   definition: AnyDefinition,
   seen: SeenResource,
-  circumstances: Pick<Situation, 'nowMs' | 'unknown' | 'asking'>,
-): Situation | undefined {
+  circumstances: Pick<DecisionBasis, 'nowMs' | 'unknown' | 'asking'>,
+): DecisionBasis | undefined {
   const { view } = seen;
   const { resource } = view;
   const reads = readsIn(definition, seen);

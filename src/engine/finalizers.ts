@@ -2,12 +2,12 @@ import { writesStatus } from '../api/controller.ts';
 import { isHeld, isOurs } from './definition.ts';
 import { type LibraryStep } from './observation.ts';
 import { ownedTypes } from './owned.ts';
-import { type Situation } from './reporting.ts';
+import { type DecisionBasis } from './reporting.ts';
 import type { DefinedView } from './view.ts';
 import { hasBegunSteps, hasRetired } from './watched.ts';
 
 /** Undefined: there is none of an earlier version, or the resource goes with it. */
-export function retiredStep({ definition, view }: Situation): LibraryStep | undefined {
+export function retiredStep({ definition, view }: DecisionBasis): LibraryStep | undefined {
   const { finalizer } = definition;
   if (!hasRetired(definition, view) || (view.isBeingDeleted && finalizer !== undefined)) return undefined;
   const others = view.finalizers.filter((each) => !isOurs(definition, each));
@@ -20,7 +20,7 @@ export function retiredStep({ definition, view }: Situation): LibraryStep | unde
 }
 
 /** Undefined: it has it, or is to have none. */
-export function finalizerStep({ definition, view }: Situation): LibraryStep | undefined {
+export function finalizerStep({ definition, view }: DecisionBasis): LibraryStep | undefined {
   const { finalizer } = definition;
   if (finalizer === undefined || view.isBeingDeleted || isHeld(definition, view.finalizers)) return undefined;
   const because = 'what it stands for has to be removed with it';
@@ -28,7 +28,7 @@ export function finalizerStep({ definition, view }: Situation): LibraryStep | un
 }
 
 /** Undefined: it has none any more. */
-export function releaseStep({ definition, view }: Situation, because: string): LibraryStep | undefined {
+export function releaseStep({ definition, view }: DecisionBasis, because: string): LibraryStep | undefined {
   if (!isHeld(definition, view.finalizers)) return undefined;
   const others = view.finalizers.filter((each) => !isOurs(definition, each));
   return withFinalizers('removeFinalizer', others, { view, because });
@@ -43,7 +43,7 @@ function withFinalizers(
 }
 
 /** Whether there is anything to remove with the resource. */
-export function isAnythingThere({ seen, reads, view, definition }: Situation): boolean {
+export function isAnythingThere({ seen, reads, view, definition }: DecisionBasis): boolean {
   const there = reads.declared !== undefined && 'there' in reads.declared ? reads.declared.there : [];
   if (isThere(reads.observed) || seen.owned.length > 0 || there.length > 0) return true;
   // It was taken away by hand.

@@ -21,7 +21,7 @@ import { externalFinding, stepUnderWay } from './watched.ts';
 /* What is remembered of a resource, in its status or in an annotation. */
 
 /** All that one decision is made from. */
-export interface Situation {
+export interface DecisionBasis {
   readonly definition: AnyDefinition;
   readonly seen: SeenResource;
   readonly view: DefinedView;
@@ -37,7 +37,7 @@ export interface Situation {
 }
 
 /** As the author's functions are given it. */
-export function contextOf(at: Situation): DecisionContext<LiveResource, unknown, unknown> {
+export function contextOf(at: DecisionBasis): DecisionContext<LiveResource, unknown, unknown> {
   const { resource, reads, seen, nowMs, unknown, view } = at;
   const { observed } = reads;
   const lookups = lookedUp(at.definition, seen.lookups);
@@ -57,12 +57,12 @@ export function contextOf(at: Situation): DecisionContext<LiveResource, unknown,
 }
 
 /** For how long one of them may take effect yet, in milliseconds. */
-export function unknownFor({ unknown, nowMs }: Pick<Situation, 'unknown' | 'nowMs'>): number {
+export function unknownFor({ unknown, nowMs }: Pick<DecisionBasis, 'unknown' | 'nowMs'>): number {
   return Math.max(unknownUntil(unknown) - nowMs, 0);
 }
 
 /** The write that remembers it. Undefined where it is remembered already, or nothing has to be. */
-export function reportStep(at: Situation, reported: ReportedRest): LibraryStep | undefined {
+export function reportStep(at: DecisionBasis, reported: ReportedRest): LibraryStep | undefined {
   if (!writesStatus(at.definition)) return noteStep(at, reported);
   const status = statusPatch(at, reported);
   if (status === undefined) return undefined;
@@ -70,7 +70,7 @@ export function reportStep(at: Situation, reported: ReportedRest): LibraryStep |
   return { do: 'updateStatus', because, status, resourceVersion: at.view.resourceVersion };
 }
 
-function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefined {
+function noteStep(at: DecisionBasis, reported: ReportedRest): LibraryStep | undefined {
   const { definition, view, resource, nowMs } = at;
   const { note, uid, resourceVersion, generation, conditions: before } = view;
   if (note === undefined) return undefined;
@@ -86,13 +86,13 @@ function noteStep(at: Situation, reported: ReportedRest): LibraryStep | undefine
   return { ...step, note: noteOf(uid, conditions) };
 }
 
-function isAnyJobDone({ reads: { declared }, view }: Situation): boolean {
+function isAnyJobDone({ reads: { declared }, view }: DecisionBasis): boolean {
   return (
     declared !== undefined && 'there' in declared && doneFinding(declared, view.conditions) !== undefined
   );
 }
 
-function found(at: Situation, reported: ReportedRest): readonly Finding[] {
+function found(at: DecisionBasis, reported: ReportedRest): readonly Finding[] {
   const { definition, seen, reads } = at;
   const { stall, isOver, ...its } = findingsOf(reported);
   const ready = toldOf(at, its.ready);
@@ -109,14 +109,14 @@ function found(at: Situation, reported: ReportedRest): readonly Finding[] {
 }
 
 /** What is wrong has a reason of its own. */
-function toldOf({ told }: Situation, ready: Finding): Finding {
+function toldOf({ told }: DecisionBasis, ready: Finding): Finding {
   if (told === undefined) return ready;
   const reason = ready.reason === WAITING || ready.reason === AS_SPECIFIED ? told.reason : ready.reason;
   return { ...ready, reason, ...(told.isReady && { status: 'True' as const }) };
 }
 
 /** Empty: it stays as it is. */
-function externalFindings(at: Situation, reported: ReportedRest): readonly Finding[] {
+function externalFindings(at: DecisionBasis, reported: ReportedRest): readonly Finding[] {
   const { view, seen } = at;
   const begins = 'external' in reported ? reported.external : undefined;
   if (begins !== undefined) return [externalFinding(begins)];
@@ -126,7 +126,7 @@ function externalFindings(at: Situation, reported: ReportedRest): readonly Findi
 
 /** Undefined where the status says it already. @param recorded fields that differ from what is there */
 export function statusPatch(
-  at: Situation,
+  at: DecisionBasis,
   reported: ReportedRest,
   recorded: object = {},
 ): StatusPatch | undefined {
@@ -153,7 +153,7 @@ export function isSameIn(own: object, there: Fields = {}): boolean {
 }
 
 /** Each field that the kind has; one that the author leaves out is removed. */
-function ownStatus(at: Situation): Fields {
+function ownStatus(at: DecisionBasis): Fields {
   const own = at.definition.status?.(contextOf(at));
   if (own === undefined) return {};
   const kind = at.definition.for as AnyKind;

@@ -101,7 +101,7 @@ export function isFailedForGood(view: DefinedView): boolean {
   );
 }
 
-export function isReady({ conditions }: DefinedView): boolean {
+export function saysReady({ conditions }: DefinedView): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PodView } from '../../src/controllers/pod-set/pod.ts';
+import type { PodOfSet } from '../../src/controllers/pod-set/pod.ts';
 import { podsToDelete } from '../../src/controllers/pod-set/ranking.ts';
 import { aPodOf, aPodSet, NOW_MS, type OwnedPodBuilder } from '../support/pod-sets.ts';
 
@@ -100,7 +100,7 @@ describe('of Pods that are too many', () => {
 
   it('one goes of which nobody knows since when it is Ready, or there', () => {
     const [newer, unknown] = [pod('a').readyFor(1).createdAgo(1).view, pod('z').readyFor(1).view];
-    const goes = (view: PodView) => podsToDelete([newer, view], 1, NOW_MS).map(({ name }) => name);
+    const goes = (view: PodOfSet) => podsToDelete([newer, view], 1, NOW_MS).map(({ name }) => name);
     expect(goes({ ...unknown, readySinceMs: 0 })).toEqual(['z']);
     expect(goes({ ...unknown, readySinceMs: newer.readySinceMs, createdAtMs: 0 })).toEqual(['z']);
   });

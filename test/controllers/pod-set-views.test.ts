@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { definedController } from '../../src/engine/defined-controller.ts';
 import { podSet as definition } from '../../src/controllers/pod-set/controller.ts';
-import { podView, type PodLife } from '../../src/controllers/pod-set/pod.ts';
+import { podOfSet, type PodLife } from '../../src/controllers/pod-set/pod.ts';
 import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
 
 const pod = aPodOf(aPodSet(), 'a');
@@ -45,7 +45,7 @@ describe('what is kept of a Pod', () => {
 
   it('is little of one that has little', () => {
     const metadata = { name: 'a', uid: 'u', resourceVersion: '1' };
-    expect(podView({ metadata })).toEqual({
+    expect(podOfSet({ metadata })).toEqual({
       ...metadata,
       controllerUid: undefined,
       life: 'pending',
@@ -81,8 +81,8 @@ describe('what is kept of a Pod', () => {
     ];
     const status = { containerStatuses, initContainerStatuses };
     const object = { ...pod.object, spec: { initContainers }, status };
-    expect(podView(object)).toMatchObject({ restarts: 3, sidecarRestarts: 4 });
-    expect(podView({ ...object, spec: {} })).toMatchObject({ sidecarRestarts: 0 });
+    expect(podOfSet(object)).toMatchObject({ restarts: 3, sidecarRestarts: 4 });
+    expect(podOfSet({ ...object, spec: {} })).toMatchObject({ sidecarRestarts: 0 });
   });
 
   it.each([
@@ -102,12 +102,12 @@ describe('what is kept of a Pod', () => {
       0,
     ],
   ])('is since when it is Ready: it %s', (_, conditions, readySinceMs) => {
-    expect(podView({ ...pod.object, status: { conditions } })?.readySinceMs).toBe(readySinceMs);
+    expect(podOfSet({ ...pod.object, status: { conditions } })?.readySinceMs).toBe(readySinceMs);
   });
 
   it('is since when it is not Ready: by that condition, from when it found a node, or from its creation', () => {
     const unready = (...conditions: readonly object[]) =>
-      podView({ ...pod.createdAgo(90).object, status: { conditions } })?.unready;
+      podOfSet({ ...pod.createdAgo(90).object, status: { conditions } })?.unready;
     const ready = { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T11:59:50Z' };
     const scheduled = { type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T11:59:40Z' };
     expect(unready(scheduled, ready)).toEqual({ sinceMs: NOW_MS - 10_000 });
@@ -124,7 +124,7 @@ describe('what is kept of a Pod', () => {
     ['status', null],
     ['status', 1],
   ])('is nothing where its %s is %s', (field, value) => {
-    expect(podView({ ...pod.object, [field]: value })).toBeUndefined();
+    expect(podOfSet({ ...pod.object, [field]: value })).toBeUndefined();
   });
 });
 

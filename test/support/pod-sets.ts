@@ -13,9 +13,9 @@ import {
   labelsFor,
   ownershipOf,
   podSetReference,
-  podView,
+  podOfSet,
   type Pod,
-  type PodView,
+  type PodOfSet,
 } from '../../src/controllers/pod-set/pod.ts';
 import type { Manifest } from './cluster.ts';
 import type { NextStep } from '../../src/runs/decision.ts';
@@ -293,8 +293,8 @@ export class OwnedPodBuilder {
   }
 
   /** As the watcher keeps it. */
-  get view(): PodView {
-    const view = podView(this.#pod);
+  get view(): PodOfSet {
+    const view = podOfSet(this.#pod);
     if (view === undefined) throw new Error('no Pod');
     return view;
   }

@@ -1,6 +1,6 @@
 import { isRest, isStep, reasonOf, type NextInHistory } from '../../src/runs/decision.ts';
 import type { ResourceRef } from '../../src/api/resource-ref.ts';
-import { receivedBy, type Attempt, type Progress } from './attempt.ts';
+import { receivedBy, type Attempt, type AttemptProgress } from './attempt.ts';
 import type { Machine } from './machine.ts';
 import { copyOf, type WorldState } from './state.ts';
 import { valueOf } from './values.ts';
@@ -37,13 +37,13 @@ function how({ world }: Machine): string {
   return ", since no watch shows changes outside: give it a pollInterval, such as '10m'";
 }
 
-export function isMoreToDo(progress: Progress, rest: NextInHistory | undefined): boolean {
+export function isMoreToDo(progress: AttemptProgress, rest: NextInHistory | undefined): boolean {
   if (progress.at !== 'end') return false;
   const { next } = progress.end;
   return isStep(next) || next.do !== (rest?.do ?? 'converged');
 }
 
-function answerOf(progress: Progress): string {
+function answerOf(progress: AttemptProgress): string {
   if (progress.at !== 'end') return 'nothing';
   const { next } = progress.end;
   return isStep(next) || isRest(next) ? `${next.do}: ${reasonOf(next)}` : next.do;
@@ -54,7 +54,7 @@ export async function observedLater(
   machine: Machine,
   from: WorldState,
   { ref, afterMs }: { readonly ref: ResourceRef; readonly afterMs: number },
-): Promise<Progress> {
+): Promise<AttemptProgress> {
   const state = copyOf(from);
   let attempt: Attempt = {
     ...{ step: 'observe', known: null, answers: [], refusal: null },

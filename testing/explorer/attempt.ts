@@ -53,7 +53,7 @@ export interface Received {
 }
 
 /** Where an attempt is. */
-export type Progress =
+export type AttemptProgress =
   | { readonly at: 'request'; readonly request: Request }
   | { readonly at: 'end'; readonly end: StepEnd<unknown>; readonly writes: number }
   | { readonly at: 'failure'; readonly error: unknown; readonly writes: number; readonly hasBegun: boolean };
@@ -92,18 +92,18 @@ export function activityOf<O>(reconcilerFor: (client: ExploringClient) => Reconc
     };
 }
 
-export class Attempts {
+export class ExploredAttempts {
   readonly #activity: SimulatedActivity;
-  readonly #progress = new Map<string, Progress>();
+  readonly #progress = new Map<string, AttemptProgress>();
   /** The same, of attempts that were asked about before. */
-  readonly #known = new WeakMap<Attempt, Progress>();
+  readonly #known = new WeakMap<Attempt, AttemptProgress>();
 
   constructor(activity: SimulatedActivity) {
     this.#activity = activity;
   }
 
   /** @param attempt is not changed any more */
-  async progressOf(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
+  async progressOf(ref: ResourceRef, attempt: Attempt): Promise<AttemptProgress> {
     const known = this.#known.get(attempt);
     if (known !== undefined) return known;
     const key = keyOf(ref, attempt);
@@ -119,7 +119,7 @@ export class Attempts {
     return known?.at === 'request' && JSON.stringify(known.request) !== JSON.stringify(sent);
   }
 
-  #replay(ref: ResourceRef, attempt: Attempt): Promise<Progress> {
+  #replay(ref: ResourceRef, attempt: Attempt): Promise<AttemptProgress> {
     const { step, known, watched, answers, clockMs, refusal, isFirst, keyed, key, ...began } = attempt;
     const { unknown, unknownHere } = began;
     const begunMs = START_MS + clockMs;

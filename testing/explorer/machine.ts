@@ -1,7 +1,7 @@
 import type { Held, Stalled, Wait } from '../../src/runs/decision.ts';
 import { NAMESPACES } from '../../src/api/kinds.ts';
 import type { ServerAnswer, Request } from './api-server.ts';
-import { Attempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
+import { ExploredAttempts, isWrite, LATE_MS, receivedBy, type Attempt, type Received } from './attempt.ts';
 import { decidingAs, reconcilingAs, type Broken } from './broken.ts';
 import { SimulatedCluster, START_MS, objectKey } from './cluster.ts';
 import { Dispatching, NEWS, type WorkflowRequest } from './dispatching.ts';
@@ -25,7 +25,7 @@ export class Machine {
   readonly watching: WatcherModel;
   readonly dispatching: Dispatching;
   readonly running: RunsModel;
-  readonly attempts: Attempts;
+  readonly attempts: ExploredAttempts;
   /** Of the resource. */
   readonly key: string;
   readonly #server: JudgedServer;
@@ -43,7 +43,7 @@ export class Machine {
       namespaces: world.watchesNamespaces === true,
     });
     this.dispatching = new Dispatching(this.watching, { ...NEWS, ...broken.news });
-    this.attempts = new Attempts(world.activity((its) => guarded(reconcilingAs(broken, its))));
+    this.attempts = new ExploredAttempts(world.activity((its) => guarded(reconcilingAs(broken, its))));
     this.running = new RunsModel(
       this.attempts,
       { ...RUN_RULES, ...broken.run },

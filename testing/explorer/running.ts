@@ -19,7 +19,7 @@ import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import { ATTEMPT_MAX_MS } from '../../src/runs/run.ts';
 import { ApiError, isOf } from '../../src/kubernetes/errors.ts';
 import type { StepEnd } from '../../activities/step-run.ts';
-import type { Attempts, Progress, Received } from './attempt.ts';
+import type { ExploredAttempts, AttemptProgress, Received } from './attempt.ts';
 import { START_MS } from './cluster.ts';
 import { Violation } from './explorer.ts';
 import type { Checkpoint, SimulatedRun, RunAttempt, WorldState } from './state.ts';
@@ -74,11 +74,11 @@ export interface RunSurroundings {
 
 /** What Temporal and its worker do with the runs: `workflows/reconcile.ts` and `activities/memory.ts`. */
 export class RunsModel {
-  readonly #attempts: Attempts;
+  readonly #attempts: ExploredAttempts;
   readonly #rules: RunRules;
   readonly #around: RunSurroundings;
 
-  constructor(attempts: Attempts, rules: RunRules, around: RunSurroundings) {
+  constructor(attempts: ExploredAttempts, rules: RunRules, around: RunSurroundings) {
     this.#attempts = attempts;
     this.#rules = rules;
     this.#around = around;
@@ -219,7 +219,7 @@ export class RunsModel {
   #ended(
     state: WorldState,
     run: SimulatedRun,
-    progress: Exclude<Progress, { readonly at: 'request' }>,
+    progress: Exclude<AttemptProgress, { readonly at: 'request' }>,
   ): void {
     const { attempt } = run;
     if (attempt === null) return;
@@ -354,7 +354,7 @@ export class RunsModel {
   }
 
   /** An attempt that was given up has come to its end after all. */
-  ghostEnded(state: WorldState, progress: Exclude<Progress, { readonly at: 'request' }>): void {
+  ghostEnded(state: WorldState, progress: Exclude<AttemptProgress, { readonly at: 'request' }>): void {
     const { ghost } = state;
     state.ghost = null;
     if (ghost === null || progress.at === 'failure') return;

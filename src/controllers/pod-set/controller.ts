@@ -35,10 +35,10 @@ import {
   ownershipOf,
   PODS_OF_ANY,
   podSetReference,
-  podView,
+  podOfSet,
   selectorFor,
   type PodOwnership,
-  type PodView,
+  type PodOfSet,
 } from './pod.ts';
 import { unreadyInWords } from './unready.ts';
 
@@ -56,7 +56,7 @@ export const podSet = defineController({
   for: PodSetKind,
   // The server refuses every write of one with a longer name, which an older schema allowed.
   view: (object) => (object.metadata.name.length > LABEL_VALUE_MAX ? undefined : viewOf(object)),
-  owns: [{ ...PODS, labelSelector: PODS_OF_ANY, ownerOf: APP_LABEL, view: podView }],
+  owns: [{ ...PODS, labelSelector: PODS_OF_ANY, ownerOf: APP_LABEL, view: podOfSet }],
   lookups: {
     named: {
       read: ({ kube, resource, owned }) => readNamed(kube, resource, owned),
@@ -111,7 +111,7 @@ export const podSet = defineController({
         const { namespace } = metadata;
         const selection = { namespace: namespace ?? '', labelSelector: selectorFor(metadata.name) };
         const fresh = new FreshPods({
-          list: () => kube.list(PODS, selection, podView),
+          list: () => kube.list(PODS, selection, podOfSet),
           read: async (name) => podWithLabels(await kube.get(podAt(metadata, name)), metadata.name),
           now,
         });
@@ -185,8 +185,8 @@ function oursIn({
   owned,
 }: {
   readonly resource: ViewedObject<PodSetView | undefined>;
-  readonly owned: readonly PodView[];
-}): readonly PodView[] {
+  readonly owned: readonly PodOfSet[];
+}): readonly PodOfSet[] {
   return owned.filter(({ controllerUid }) => controllerUid === resource.metadata.uid);
 }
 
@@ -196,15 +196,18 @@ function podAt({ namespace }: PodSetIdentity, name: string): ObjectAt {
   return { type: PODS, namespace, name };
 }
 
-function podWithLabels(pod: Parameters<typeof podView>[0] | undefined, podSet: string): PodView | undefined {
-  return pod && hasLabels(pod.metadata, podSet) ? podView(pod) : undefined;
+function podWithLabels(
+  pod: Parameters<typeof podOfSet>[0] | undefined,
+  podSet: string,
+): PodOfSet | undefined {
+  return pod && hasLabels(pod.metadata, podSet) ? podOfSet(pod) : undefined;
 }
 
 /** The names in the status that are not among the Pods with the labels. */
 async function readNamed(
   kube: Pick<Kube, 'get' | 'list'>,
   { metadata, view }: ViewedObject<PodSetView | undefined>,
-  owned: readonly PodView[],
+  owned: readonly PodOfSet[],
 ): Promise<NamedPods> {
   const known = new Set(owned.map(({ name }) => name));
   const names = (view?.podNames ?? []).filter((name) => isPodName(name) && !known.has(name));
@@ -251,7 +254,7 @@ async function createPod(
   throw taken;
 }
 
-function isAsDecided(before: PodView, now: PodView | undefined): boolean {
+function isAsDecided(before: PodOfSet, now: PodOfSet | undefined): boolean {
   return (
     now?.uid === before.uid &&
     now.life !== 'being deleted' &&

@@ -13,7 +13,7 @@ import {
   selectorFor,
   type Disruption,
   type PodOwnership,
-  type PodView,
+  type PodOfSet,
 } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { podsFailed, unreadinessOf } from './unready.ts';
@@ -49,7 +49,7 @@ export interface Steps {
 export interface PodsToDelete {
   readonly what: 'Pod' | 'failed Pod';
   /** The first to be deleted first. */
-  readonly pods: readonly PodView[];
+  readonly pods: readonly PodOfSet[];
   /** While this text is the same, other Pods may be deleted by the same approval. */
   readonly interchangeable: string;
   /** How many stay. Absent where failed Pods are deleted. */
@@ -59,7 +59,7 @@ export interface PodsToDelete {
 type Status = StatusOf<typeof PodSetKind>;
 export type Context = DecisionContext<
   ViewedObject<PodSetView | undefined>,
-  PodView,
+  PodOfSet,
   undefined,
   unknown,
   { readonly named: NamedPods }
@@ -108,10 +108,10 @@ class PodsSeen {
   readonly context: Context;
   readonly view: PodSetView;
   /** Those of ours that make up the desired number. */
-  readonly available: readonly PodView[];
-  readonly finished: readonly PodView[];
+  readonly available: readonly PodOfSet[];
+  readonly finished: readonly PodOfSet[];
   /** Available Pods with the labels and no controller. Like the ReplicaSet controller, it adopts no finished ones. */
-  readonly orphans: readonly PodView[];
+  readonly orphans: readonly PodOfSet[];
   /** Until Pods may be created again. */
   readonly pauseMs: number;
   /** Those of ours that have lost the labels. */
@@ -257,7 +257,11 @@ const RECENT_MS = 30 * 60_000;
 const RUN_LEAST_MS = 60_000;
 
 /** Finished Pods that count as failures. A request for a reconcile clears the earlier ones. */
-function failedOf(finished: readonly PodView[], requestedMs = -Infinity, nowMs: number): readonly PodView[] {
+function failedOf(
+  finished: readonly PodOfSet[],
+  requestedMs = -Infinity,
+  nowMs: number,
+): readonly PodOfSet[] {
   return finished.filter(
     ({ createdAtMs, disrupted }) => createdAtMs > requestedMs && !hasRun(disrupted, nowMs),
   );
@@ -268,7 +272,7 @@ function hasRun(disrupted: Disruption | undefined, nowMs: number): boolean {
 }
 
 /** How long from now until Pods may be created again, in milliseconds; 0: at once. */
-function pauseMs(finished: readonly PodView[], nowMs: number): number {
+function pauseMs(finished: readonly PodOfSet[], nowMs: number): number {
   const recent = finished.filter(({ createdAtMs }) => createdAtMs > nowMs - RECENT_MS).sort(byAge);
   const newest = recent.at(-1);
   if (newest === undefined) return 0;
@@ -278,6 +282,6 @@ function pauseMs(finished: readonly PodView[], nowMs: number): number {
 }
 
 /** The oldest first. */
-function byAge(a: PodView, b: PodView): number {
+function byAge(a: PodOfSet, b: PodOfSet): number {
   return a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1);
 }

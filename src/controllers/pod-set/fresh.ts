@@ -1,4 +1,4 @@
-import type { PodView } from './pod.ts';
+import type { PodOfSet } from './pod.ts';
 
 /** What is older is read again, so that it is less than a second old at the DELETE. */
 const FRESH_MS = 750;
@@ -6,9 +6,9 @@ const FRESH_MS = 750;
 /** How Pods are read. */
 interface Reading {
   /** Those with the labels of the PodSet. */
-  readonly list: () => Promise<readonly PodView[]>;
+  readonly list: () => Promise<readonly PodOfSet[]>;
   /** One of that name. */
-  readonly read: (name: string) => Promise<PodView | undefined>;
+  readonly read: (name: string) => Promise<PodOfSet | undefined>;
   readonly now: () => number;
 }
 
@@ -19,7 +19,7 @@ interface Reading {
 export class FreshPods {
   readonly #reading: Reading;
   #listedAtMs = -Infinity;
-  #listed: Promise<ReadonlyMap<string, PodView>> | undefined;
+  #listed: Promise<ReadonlyMap<string, PodOfSet>> | undefined;
   #isListQuick = true;
 
   constructor(reading: Reading) {
@@ -27,13 +27,13 @@ export class FreshPods {
   }
 
   /** The Pod as it was within the last second; undefined: it is none of the PodSet's any more. @throws ApiError */
-  async latest({ uid, name }: PodView): Promise<PodView | undefined> {
+  async latest({ uid, name }: PodOfSet): Promise<PodOfSet | undefined> {
     if (this.#isListQuick && !this.#isFresh) this.#listed = this.#list();
     const pods = await this.#listed;
     return this.#isFresh ? pods?.get(uid) : this.#reading.read(name);
   }
 
-  async #list(): Promise<ReadonlyMap<string, PodView>> {
+  async #list(): Promise<ReadonlyMap<string, PodOfSet>> {
     this.#listedAtMs = this.#reading.now();
     const pods = await this.#reading.list();
     this.#isListQuick = this.#isFresh;

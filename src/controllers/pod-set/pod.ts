@@ -121,7 +121,7 @@ export interface PodOwnership {
 }
 
 /** What decisions and writes need of a Pod with the labels of a PodSet. The watcher keeps one of each Pod. */
-export interface PodView extends PodOwnership {
+export interface PodOfSet extends PodOwnership {
   readonly life: PodLife;
   /** It is finished, since it was evicted, or its node was shut down or lost: not because of what it ran. */
   readonly disrupted?: Disruption;
@@ -141,12 +141,12 @@ export interface PodView extends PodOwnership {
 }
 
 /** Those make up the desired number. */
-export function isAvailable({ life }: PodView): boolean {
+export function isAvailable({ life }: PodOfSet): boolean {
   return life === 'pending' || life === 'running';
 }
 
 /** @returns undefined where the object is no Pod: its `spec` or `status` is no object */
-export function podView(object: KubernetesObject): PodView | undefined {
+export function podOfSet(object: KubernetesObject): PodOfSet | undefined {
   if (!isPod(object)) return undefined;
   const { metadata, status } = object;
   const unready = unreadyIn(object);

@@ -1,4 +1,4 @@
-import type { PodView } from './pod.ts';
+import type { PodOfSet } from './pod.ts';
 
 /**
  * So many of the Pods, the first to be deleted first, in the order in which the ReplicaSet controller scales down.
@@ -6,7 +6,7 @@ import type { PodView } from './pod.ts';
  * Sources: Kubernetes documentation, "ReplicaSet", "Scaling a ReplicaSet"; KEP 2255 (deletion cost); KEP 2185
  * (ages are compared in powers of two); kubernetes/pkg/controller, `ActivePodsWithRanks`.
  */
-export function podsToDelete(pods: readonly PodView[], count: number, nowMs: number): readonly PodView[] {
+export function podsToDelete(pods: readonly PodOfSet[], count: number, nowMs: number): readonly PodOfSet[] {
   const onNode = new Map<string, number>();
   for (const { node } of pods) onNode.set(node, (onNode.get(node) ?? 0) + 1);
   const rules = rulesOfOrder(onNode, nowMs);
@@ -14,7 +14,7 @@ export function podsToDelete(pods: readonly PodView[], count: number, nowMs: num
 }
 
 /** Negative: the first one is deleted first; 0: this rule does not distinguish them. */
-type Rule = (a: PodView, b: PodView) => number;
+type Rule = (a: PodOfSet, b: PodOfSet) => number;
 
 /** @param onNode how many of the Pods are on each node */
 function rulesOfOrder(onNode: ReadonlyMap<string, number>, nowMs: number): readonly Rule[] {
@@ -32,11 +32,11 @@ function rulesOfOrder(onNode: ReadonlyMap<string, number>, nowMs: number): reado
   ];
 }
 
-function firstDifference(rules: readonly Rule[], a: PodView, b: PodView): number {
+function firstDifference(rules: readonly Rule[], a: PodOfSet, b: PodOfSet): number {
   return rules.reduce((difference, rule) => difference || rule(a, b), 0);
 }
 
-function by(value: (pod: PodView) => number): Rule {
+function by(value: (pod: PodOfSet) => number): Rule {
   return (a, b) => value(a) - value(b);
 }
 
@@ -44,7 +44,7 @@ function by(value: (pod: PodView) => number): Rule {
  * The younger one is deleted first, and before it one whose age nobody knows. Ages of the same power of two count as equal,
  * and then it is left to chance, which is the UID: else a rollout that failed halfway would lose all of its newest Pods at once.
  */
-function byAge(since: (pod: PodView) => number, nowMs: number): Rule {
+function byAge(since: (pod: PodOfSet) => number, nowMs: number): Rule {
   return (a, b) => {
     const [one, other] = [since(a), since(b)];
     if (one === other) return 0;

@@ -1,6 +1,6 @@
 import { POD_TROUBLES, podTrouble } from '../../api/index.ts';
 import type { Cause, Condition, KubernetesObject } from '../../api/index.ts';
-import { isAvailable, selectorFor, type PodView, type Unready } from './pod.ts';
+import { isAvailable, selectorFor, type PodOfSet, type Unready } from './pod.ts';
 
 /** The worst first. */
 const REASONS: readonly string[] = [...POD_TROUBLES, 'PodsNotReady'];
@@ -21,7 +21,7 @@ interface Judged {
 const STARTING_MS = 60_000;
 
 /** @returns undefined if all are Ready */
-export function unreadinessOf(pods: readonly PodView[], judged: Judged): Unreadiness | undefined {
+export function unreadinessOf(pods: readonly PodOfSet[], judged: Judged): Unreadiness | undefined {
   const { namespace, nowMs } = judged;
   const unready = pods.filter(isUnready);
   if (unready.length === 0) return undefined;
@@ -49,7 +49,7 @@ export function unreadinessOf(pods: readonly PodView[], judged: Judged): Unreadi
 }
 
 /** The same of several Pods. */
-function ofAll(cause: Cause, { name }: PodView, count: number): Cause {
+function ofAll(cause: Cause, { name }: PodOfSet, count: number): Cause {
   const [one, all] = [`Pod ${name}`, `Pod ${name}${othersInWords(count - 1)}`];
   const message = cause.message.replace(one, all);
   return { ...cause, message: count === 1 ? message : message.replace(`${all} is `, `${all} are `) };
@@ -85,7 +85,7 @@ export function podsFailed(podSet: string, namespace: string): Cause {
 }
 
 /** What is wrong with each that is not Ready, the worst first. */
-export function unreadyInWords(pods: readonly PodView[]): readonly string[] {
+export function unreadyInWords(pods: readonly PodOfSet[]): readonly string[] {
   const rank = ({ unready }: UnreadyPod) => REASONS.indexOf(unready.trouble?.reason ?? 'PodsNotReady');
   return pods
     .filter(isUnready)
@@ -93,9 +93,9 @@ export function unreadyInWords(pods: readonly PodView[]): readonly string[] {
     .map(({ name, unready }) => unready.trouble?.message ?? `Pod ${name} is not Ready`);
 }
 
-type UnreadyPod = PodView & { readonly unready: Unready };
+type UnreadyPod = PodOfSet & { readonly unready: Unready };
 
-function isUnready(pod: PodView): pod is UnreadyPod {
+function isUnready(pod: PodOfSet): pod is UnreadyPod {
   return isAvailable(pod) && pod.unready !== undefined;
 }
 
@@ -112,7 +112,7 @@ function firstEnd(pods: readonly UnreadyPod[], nowMs: number): number {
 }
 
 /** The oldest stays the same while others come and go: the status is written less often. */
-function isBefore(a: PodView, b: PodView): boolean {
+function isBefore(a: PodOfSet, b: PodOfSet): boolean {
   return a.createdAtMs === b.createdAtMs ? a.name < b.name : a.createdAtMs < b.createdAtMs;
 }
 

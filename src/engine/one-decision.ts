@@ -29,8 +29,8 @@ import { mayLeave, nextOf, restFor, stepFor, type AuthorsStep } from './definiti
 import { invalidSpecCause, type ReportedRest } from './findings.ts';
 import { type DefinedDecision, type LibraryStep } from './observation.ts';
 import { askDecide, lookupsInWords } from './lookups.ts';
-import { contextOf, isSameIn, reportStep, statusPatch, unknownFor, type Situation } from './reporting.ts';
-import { decideStated, decideWatched, isReady, isStalled, stepUnderWay } from './watched.ts';
+import { contextOf, isSameIn, reportStep, statusPatch, unknownFor, type DecisionBasis } from './reporting.ts';
+import { decideStated, decideWatched, isStalled, saysReady, stepUnderWay } from './watched.ts';
 import { finalizerStep, isAnythingThere, releaseStep, retiredStep } from './finalizers.ts';
 
 /** So often in a row an attempt may find other data than its decision before: what it is decided from may have changed. */
@@ -41,12 +41,12 @@ const IN_PROGRESS = 'an attempt that may still be in progress';
 export class RestsByLookup extends Error {}
 
 /** One decision from all that it is made from. */
-export class Deciding {
-  readonly #at: Situation;
+export class OneDecision {
+  readonly #at: DecisionBasis;
   /** The lookups that `decide` has asked for. */
   readonly #asked: Set<string>;
 
-  constructor(at: Situation, asked = new Set<string>()) {
+  constructor(at: DecisionBasis, asked = new Set<string>()) {
     this.#at = at;
     this.#asked = asked;
   }
@@ -195,7 +195,7 @@ export class Deciding {
   #isSlow(step: string): boolean {
     const { reads, view } = this.#at;
     const { notDone } = reads;
-    return (notDone === step || notDone === 'updateStatus' || notDone === 'updateState') && isReady(view);
+    return (notDone === step || notDone === 'updateStatus' || notDone === 'updateState') && saysReady(view);
   }
 
   #announcedStep({ step, because }: Decision & { is: 'step' }): ReportedRest {
@@ -213,8 +213,8 @@ export class Deciding {
     return isLast && finalizerStep(this.#at) === undefined ? restFor(then) : undefined;
   }
 
-  #taking({ reason, isReady = false }: Decision & { is: 'reason' }): Deciding {
-    return new Deciding({ ...this.#at, told: { reason, isReady } }, this.#asked);
+  #taking({ reason, isReady = false }: Decision & { is: 'reason' }): OneDecision {
+    return new OneDecision({ ...this.#at, told: { reason, isReady } }, this.#asked);
   }
 
   /** In one write with what is said before a step. @throws Error where that would be decided again and again */
