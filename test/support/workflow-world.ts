@@ -145,9 +145,9 @@ export class WorkflowRun {
     return workflowIdFor(this.ref);
   }
 
-  /** Signals the run that its resource changed. */
-  async change(reason = 'a change'): Promise<void> {
-    await this.#handle.signal(CHANGED_SIGNAL, reason);
+  /** Signals the run that its resource changed. @param first the step that this calls for */
+  async change(reason = 'a change', first?: NextInHistory): Promise<void> {
+    await this.#handle.signal(CHANGED_SIGNAL, reason, ...(first === undefined ? [] : ['seen', first]));
   }
 
   async result(): Promise<string> {

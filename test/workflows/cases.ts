@@ -157,6 +157,13 @@ const LOOP_CASES = {
     ({ first }) => ({ first, attempts: [waits(HOUR_MS), finishes('the status')] }),
     hasTimer,
   ),
+  'wait-is-signalled-with-a-step': async (world, workflow) => {
+    const given: Given = ({ first }) => ({ first, attempts: [waits(HOUR_MS), finishes('the status')] });
+    const run = await waiting(given, hasTimer)(world, workflow);
+    await run.change('the Job has ended', { do: 'updateStatus', because: 'the Job has ended' });
+    await run.result();
+    return run;
+  },
   'change-before-a-wait': changedInProgress(
     { did: [], next: waitFor('Job build-web to end', HOUR_MS) },
     finishes('the status'),
