@@ -7,8 +7,9 @@ import { but, exploreAll, FAULTS, NOTHING, pairs, twoOf } from '../support/explo
 jest.setTimeout(300_000);
 
 const ONE_NODE = buildWorld();
-/** What people do to a build, and what becomes of its Jobs. */
 const FEW_WRITES = ['remove', 'skip', 'terminate', 'fail'];
+/** Besides what test/testing/git-build.test.ts explores: deletions, also of the Job. */
+const OTHER_WRITES = ['skip', 'terminate', 'fail', 'failPod', 'strip'];
 const WRITES = [...FEW_WRITES, 'failPod', 'strip', 'deleteJob'];
 
 /** The build controller with the watcher, its signals and its runs. */
@@ -16,15 +17,15 @@ exploreAll({
   'a build, where something lags': {
     world: ONE_NODE,
     slowness: 1,
-    after: [NOTHING, 'skip', 'terminate', 'fail', 'failPod', 'strip', ...FAULTS, 'relist', 'lag', 'timer'],
+    after: [...OTHER_WRITES, 'forget', 'lag', 'timer'],
   },
   'a build': {
     world: ONE_NODE,
     slowness: 0,
     after: [
-      ...[...WRITES, 'recreate'],
-      ...pairs(WRITES, but(FAULTS, 'late', 'forget')),
-      ...pairs(['remove'], WRITES),
+      ...[...OTHER_WRITES, 'recreate'],
+      ...pairs(OTHER_WRITES, but(FAULTS, 'late', 'forget')),
+      ...pairs(['remove'], OTHER_WRITES),
       ...pairs(
         ['removeJobsFirst'],
         [...FEW_WRITES, 'failPod', 'deleteJob', ...but(FAULTS, 'late', 'forget')],

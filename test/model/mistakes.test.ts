@@ -50,10 +50,6 @@ function heldBy(observation: unknown): Held | undefined {
 /** What a step goes by need not be as it was seen. */
 const TRUSTS_ITS_VIEW: Broken = { reconciler: { confirm: () => Promise.resolve('as shown') } };
 const BUILD = buildWorld();
-/** Where its Pods run, it knows from the watch alone. */
-const NEVER_LOOKING = buildWorld({
-  lookups: { running: { read: () => Promise.resolve({ jobs: [], pods: [] }) } },
-});
 const NAME_TAKEN = buildWorld({ foreignJobs: ['job'] });
 
 type Mistake = readonly [
@@ -140,13 +136,6 @@ const OF_STEPS: readonly Mistake[] = [
     { slowness: 1, budget: { remove: 1 } },
     TRUSTS_ITS_VIEW,
     'the finalizer goes, and n1/x stays',
-  ],
-  [
-    'a build whose end is recorded without a look at where it ran',
-    NEVER_LOOKING,
-    { slowness: 1, budget: { remove: 1 } },
-    {},
-    'n1/x is there, and the status knows ',
   ],
 ];
 

@@ -45,8 +45,13 @@ const OPTIONS: GitBuildOptions = {
   deadlineMs: 3_600_000,
   gitTransports: ['https'],
 };
-// An attempt may stop anywhere, and would hold up all that wait for its reading.
-const LOOKUPS = buildLookups(() => new Sharers(OPTIONS, []));
+const DEFINITION: AnyDefinition = {
+  ...gitBuild(OPTIONS),
+  // An attempt may stop anywhere, and would hold up all that wait for its reading.
+  lookups: buildLookups(() => new Sharers(OPTIONS, [])),
+  digestOfData: datumOf,
+  isExplored: true,
+};
 const SPEC: BuildSpec = {
   gitUrl: 'https://example.org/x.git',
   clonePath: '/src/x',
@@ -69,22 +74,13 @@ export interface BuildWorldOptions {
   readonly nodes?: readonly string[];
   /** The names of Jobs of somebody else. */
   readonly foreignJobs?: readonly string[];
-  /** Broken on purpose. */
-  readonly lookups?: Partial<typeof LOOKUPS>;
 }
 
 /** One build: its Jobs run on nodes, and leave files on their disks. */
-export function buildWorld(options: BuildWorldOptions = {}): World {
-  const { specs = [], nodes = ['n1'], foreignJobs = [], lookups } = options;
-  const definition: AnyDefinition = {
-    ...gitBuild(OPTIONS),
-    lookups: { ...LOOKUPS, ...lookups },
-    digestOfData: datumOf,
-    isExplored: true,
-  };
+export function buildWorld({ specs = [], nodes = ['n1'], foreignJobs = [] }: BuildWorldOptions = {}): World {
   return {
-    controller: definedController(definition),
-    activity: activityOf((client) => definedReconciler(definition, client)),
+    controller: definedController(DEFINITION),
+    activity: activityOf((client) => definedReconciler(DEFINITION, client)),
     types: [
       BUILDS,
       NODES,
