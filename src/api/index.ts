@@ -60,7 +60,7 @@ export type { ReferencedType, ReferenceContext } from './reference.ts';
 export type { OwnedType, NamespacedName, ViewedObject, WatchedType } from './watched.ts';
 export type { ApplyOptions, Kube, KubeReader, ListOptions } from './kube.ts';
 export * from './built-in.ts';
-export { MANAGED_BY_LABEL } from './kinds.ts';
+export { isObjectName, MANAGED_BY_LABEL } from './kinds.ts';
 export { labelSelectorText, matchesLabels, parseLabelSelector } from './label-selector.ts';
 export type { LabelRequirement, LabelSelector } from './label-selector.ts';
 export { childName, controllerReference } from './owner.ts';

@@ -22,7 +22,10 @@ export const OUR_PREFIX = 'durable-operator.dev/';
 /** The longest name of an object. Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
 export const NAME_MAX = 253;
 
-/** Whether there may be a Pod or a Node of that name. */
+/**
+ * Whether there may be an object of that name: a DNS subdomain of at most 253 characters, as most kinds ask for. Check a name that anybody may
+ * have written, such as that of a Node in a status, before you ask for the object.
+ */
 export function isObjectName(name: string): boolean {
   return name.length <= NAME_MAX && DNS_SUBDOMAIN.test(name);
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { refusalWords } from '../../src/controllers/git-build/refusal-words.ts';
 import {
   conditionsAfter,
   conditionsIn,
@@ -35,23 +34,6 @@ describe('the condition Reconciling', () => {
       const [ready, , reconciling] = conditionsOf(state);
       expect(reconciling).toMatchObject({ reason: ready?.reason, message: ready?.message });
     }
-  });
-});
-
-describe('the words of a refusal', () => {
-  it.each([
-    ['POST pods: 403 "web-x": used 1', 'POST pods: 403 "web-y": used 22', true],
-    ['denied: no owner, no limits', 'denied: no limits, no owner', true],
-    ['denied (request 3f-9)', 'denied (request 4a-1)', true],
-    ['denied (request a3f)', 'denied (request b4c)', true],
-    ['exceeded quota, used: pods=5', 'exceeded quota, used: pods=5, cpu=2', true],
-    ['denied: no owner', 'denied: no limits', false],
-    ['denied: no owner', 'denied: no owner, no limits', false],
-    ['denied: not now', 'denied: not won', false],
-    ['denied: not ready', 'denied: notready', false],
-  ])('%j and %j are the same: %j', (reported, refusal, isSame) => {
-    expect(refusalWords(reported, refusal)).toBe(isSame ? reported : refusal);
-    expect(refusalWords(undefined, refusal)).toBe(refusal);
   });
 });
 

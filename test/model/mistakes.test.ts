@@ -96,13 +96,7 @@ const OF_HOLDS: readonly Mistake[] = [
     },
     'it is being deleted, and stays',
   ],
-  [
-    'an approval that nobody gave',
-    APPROVED,
-    { slowness: 0 },
-    APPROVES_ALL,
-    'deletes what is not approved',
-  ],
+  ['an approval that nobody gave', APPROVED, { slowness: 0 }, APPROVES_ALL, 'deletes what is not approved'],
 ];
 
 const OF_RUNS: readonly Mistake[] = [

@@ -2,6 +2,7 @@ import type { Advice, Cause } from '../../api/index.ts';
 import type { BuildView } from './facts.ts';
 import { SKIP_CLEANUP_ANNOTATION, type JobPurpose } from './kind.ts';
 import type { BuildReason } from './reasons.ts';
+import { leftMs } from './verdict.ts';
 import type { JobView, PodView } from './views.ts';
 
 /*
@@ -60,9 +61,8 @@ export function othersRunning(
 ): BuildCause | { readonly lookInMs: number } | undefined {
   const pod = pods.find(({ jobUid, running }) => jobUid === job.uid && running !== undefined);
   if (pod?.running === undefined) return undefined;
-  // At most so long, even if the clock of the node is ahead.
-  const leftMs = Math.min((Date.parse(pod.endedAt) || 0) + OTHERS_END_MS - nowMs, OTHERS_END_MS);
-  if (leftMs > 0) return { lookInMs: leftMs };
+  const lookInMs = leftMs(pod.endedAt, OTHERS_END_MS, nowMs);
+  if (lookInMs > 0) return { lookInMs };
   const names = pod.running.join(', ');
   return {
     reason: 'ContainerRunning',

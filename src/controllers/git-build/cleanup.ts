@@ -17,7 +17,7 @@ import { nodeState } from './node.ts';
 import type { BuildReason } from './reasons.ts';
 import { awaitEnd } from './running-job.ts';
 import { sharedEvent, sharedIn } from './sharing.ts';
-import { recording, type StatusChange, type BuildVerdict } from './verdict.ts';
+import { leftMs, recording, type StatusChange, type BuildVerdict } from './verdict.ts';
 import type { JobView, PodView } from './views.ts';
 
 /** What to remove from nodes, one node after the other, by Jobs of one name. */
@@ -115,9 +115,8 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
   const { pods, build, lookups, nowMs } = facts;
   const unfinished = pods.filter(({ purpose, phase }) => purpose === 'cleanup' && phase === 'unfinished');
   const isUnscheduled = unfinished.some(({ trouble }) => trouble?.code === 'Unschedulable');
-  // At most so long, even if the server's clock is ahead.
-  const leftMs = Math.min(Date.parse(job.createdAt) + SLOW_MS - nowMs, SLOW_MS);
-  const isSlow = !(leftMs > 0) && unfinished.length > 0;
+  const untilSlowMs = leftMs(job.createdAt, SLOW_MS, nowMs);
+  const isSlow = untilSlowMs <= 0 && unfinished.length > 0;
   const node = isUnscheduled || isSlow ? nodeState(lookups.node(job.node)) : 'there';
   if (typeof node === 'object') return stuck(facts, cleaning, { job, why: node.notReady });
   if (isUnscheduled && node === 'gone') {
@@ -132,7 +131,7 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
     action: 'Clean',
     trouble: trouble && { ...trouble, advice: [...trouble.advice, ...wayOut(build)] },
     // Nobody watches nodes.
-    recheckMs: leftMs > 0 ? leftMs : RECHECK_MS,
+    recheckMs: untilSlowMs > 0 ? untilSlowMs : RECHECK_MS,
   });
 }
 

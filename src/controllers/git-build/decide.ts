@@ -10,7 +10,7 @@ import {
 } from './causes.ts';
 import { cleanAway } from './cleanup.ts';
 import { decideDeletion } from './deletion.ts';
-import { isReported, withRunning, type BuildView, type Facts } from './facts.ts';
+import { isReported, readyReason, withRunning, type BuildView, type Facts } from './facts.ts';
 import { failureOf, reasonOfFailure } from './failure.ts';
 import {
   awaitCreate,
@@ -259,7 +259,7 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildVerdict {
   const stalled = buildFailed(build, job, reasonOfFailure(job, facts.pods));
   const then: BuildVerdict['then'] = (next) => next.stalled(stalled);
   // The status may still be about options that refused this spec for a while.
-  if (isReported(build, 'Failed') && !isReportedInvalid(build)) {
+  if (isReported(build, 'Failed') && readyReason(build) !== 'InvalidSpec') {
     const { message = '' } = build.status;
     return { status: { phase: 'Failed', message }, reason: 'BuildFailed', then };
   }
@@ -291,10 +291,6 @@ function decideFailed(facts: ValidBuild, job: JobView): BuildVerdict {
 
 function warningOf(cause: BuildCause, action: string): DecidedEvent {
   return { type: 'Warning', reason: cause.reason, action, message: inOneLine(cause) };
-}
-
-function isReportedInvalid({ conditions }: BuildView): boolean {
-  return conditions.some(({ reason }) => reason === 'InvalidSpec');
 }
 
 /** Its Pods went at the deadline. */

@@ -1,17 +1,18 @@
-import type {
-  Cause,
-  Condition,
-  KubernetesObject,
-  LookedUp,
-  RefusedStep,
-  ViewedObject,
+import {
+  isObjectName,
+  type Cause,
+  type Condition,
+  type KubernetesObject,
+  type LookedUp,
+  type RefusedStep,
+  type ViewedObject,
 } from '../../api/index.ts';
 import {
-  isResourceName,
   ORPHAN_FINALIZER,
   SKIP_CLEANUP_ANNOTATION,
   type Artifact,
   type ParsedBuild,
+  type StoredBuild,
   type BuildStatus,
 } from './kind.ts';
 import { checkSpec, isBinaryName, isJobName, type CheckedSpec, type SpecOptions } from './spec.ts';
@@ -100,10 +101,11 @@ export function withRunning(facts: Facts): Facts {
   return { ...facts, jobs, pods: [...pods, ...facts.pods] };
 }
 
-type Stored = Pick<ParsedBuild, 'metadata' | 'spec' | 'status' | 'conditions' | 'observedGeneration'>;
+type Stored = Pick<ParsedBuild, 'metadata' | 'conditions' | 'observedGeneration'> &
+  Pick<StoredBuild, 'status'> & { readonly spec?: unknown };
 
 export function buildView(build: Stored, options: SpecOptions): BuildView {
-  const { metadata, spec, status, conditions = [], observedGeneration } = build;
+  const { metadata, spec, status = {}, conditions = [], observedGeneration } = build;
   const { namespace = '', name, uid, generation = 0, deletionTimestamp, annotations } = metadata;
   return {
     ...{ namespace, name, uid, generation, conditions, observedGeneration },
@@ -126,13 +128,8 @@ function withoutLongCommand(checked: CheckedSpec): CheckedSpec {
 
 /** Of one that a list has. */
 export function listedBuildView(object: KubernetesObject, options: SpecOptions): BuildView {
-  const { spec, status = {} } = object as unknown as Pick<ParsedBuild, 'spec'> & {
-    readonly status?: ParsedBuild['status'];
-  };
-  return buildView(
-    { ...(status as Pick<ParsedBuild, 'observedGeneration'>), metadata: object.metadata, spec, status },
-    options,
-  );
+  const { metadata, spec, status = {} } = object as StoredBuild;
+  return buildView({ ...status, metadata, spec, status }, options);
 }
 
 /** Only names of files are passed to a cleanup Job, and only names of nodes are cleaned. */
@@ -145,7 +142,7 @@ function statusIn({ artifacts, jobName, ...status }: BuildStatus): BuildStatus {
 }
 
 function isWellFormed({ node, binary }: Artifact): boolean {
-  return isResourceName(node) && isBinaryName(binary);
+  return isObjectName(node) && isBinaryName(binary);
 }
 
 /** Whether the status says so of this generation. */

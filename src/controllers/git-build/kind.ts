@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   defineKind,
+  isObjectName,
   type Condition,
   type KubernetesObject,
   type ObjectMeta,
@@ -209,17 +210,10 @@ export const BUILD_NAME_ANNOTATION = 'durable-operator.dev/build-name';
 /** The longest name of an object. Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
 export const OBJECT_NAME_MAX = 253;
 
-/** Whether there may be a build or a Node of that name. */
-export function isResourceName(name: string): boolean {
-  return name.length <= OBJECT_NAME_MAX && DNS_SUBDOMAIN.test(name);
-}
-
-const DNS_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-
 /** Undefined if no build can have that name: anybody may have written it. */
 export function buildNameIn(annotations: ObjectMeta['annotations']): string | undefined {
   const name = annotations?.[BUILD_NAME_ANNOTATION] ?? '';
-  return isResourceName(name) ? name : undefined;
+  return isObjectName(name) ? name : undefined;
 }
 
 export const SPEC_HASH_ANNOTATION = 'durable-operator.dev/spec-hash';

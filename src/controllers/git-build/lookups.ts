@@ -49,14 +49,10 @@ export function cleanupNameOf({ spec, status, uid }: BuildView): string {
 }
 
 /** Jobs before Pods: a Job that is gone by then creates no Pod that the list would miss. */
-async function runningOf({ kube, resource: { metadata } }: Reading): Promise<Running> {
-  const own = { ...inNamespace(metadata), labelSelector: `${BUILD_UID_LABEL}=${metadata.uid}` };
+async function runningOf({ kube, resource: { metadata, view } }: Reading): Promise<Running> {
+  const own = { namespace: view.namespace, labelSelector: `${BUILD_UID_LABEL}=${metadata.uid}` };
   const jobs = await kube.list(JOBS, own, jobView);
   return { jobs, pods: await kube.list(PODS, own, podView) };
-}
-
-function inNamespace({ namespace }: Build['metadata']) {
-  return namespace === undefined ? {} : { namespace };
 }
 
 export async function holderOf(

@@ -16,39 +16,27 @@ function reasons<Reason extends string>(
   }));
 }
 
+const STAYS = 'The binary of this spec is built, but that of an earlier spec stays';
+
 /** Every reason that a condition of an Xxx may have; docs/conditions.md lists them. */
 export const BUILD_REASONS = [
   ...reasons('Ready', 'True', {
     Built: 'The binary of this spec is built.',
-    CleanupStuck:
-      'The binary of this spec is built, but that of an earlier spec stays: the node of its cleanup is not ready.',
+    CleanupStuck: `${STAYS}: the node of its cleanup is not ready.`,
+    JobNameTaken: `${STAYS}: a Job with the name of its cleanup exists that does not belong to the resource.`,
+    Overridden: `${STAYS}: something changes the Job of its cleanup.`,
+    ImageNotPulled: `${STAYS}: the image of its cleanup cannot be pulled.`,
+    Unschedulable: `${STAYS}: no node takes the Pod of its cleanup.`,
+    SchedulingGated: `${STAYS}: the Pod of its cleanup waits for a scheduling gate.`,
+    Suspended: `${STAYS}: something has suspended the Job of its cleanup.`,
+    ContainerCannotStart: `${STAYS}: the container of its cleanup cannot be started.`,
+    QuotaExceeded: `${STAYS}: a quota allows no Job for its cleanup.`,
+    PodsRefused: `${STAYS}: the API server refuses the Pods of its cleanup.`,
+    PodSecurity: `${STAYS}: the PodSecurity level of the namespace does not allow the Pods of its cleanup.`,
+    WebhookUnavailable: `${STAYS}: a webhook that has to allow its cleanup does not answer.`,
+    Refused: `${STAYS}: the API server refuses to create or to delete a Job.`,
+    NamespaceTerminating: `${STAYS}: the API server accepts no new Jobs in the namespace, which seems to be being deleted.`,
     CleanupFailed: 'The binary of this spec is built, but that of an earlier spec could not be removed.',
-    JobNameTaken:
-      'The binary of this spec is built, but that of an earlier spec stays: a Job with the name of its cleanup exists that does not belong to the resource.',
-    Overridden:
-      'The binary of this spec is built, but that of an earlier spec stays: something changes the Job of its cleanup.',
-    ImageNotPulled:
-      'The binary of this spec is built, but that of an earlier spec stays: the image of its cleanup cannot be pulled.',
-    Unschedulable:
-      'The binary of this spec is built, but that of an earlier spec stays: no node takes the Pod of its cleanup.',
-    SchedulingGated:
-      'The binary of this spec is built, but that of an earlier spec stays: the Pod of its cleanup waits for a scheduling gate.',
-    Suspended:
-      'The binary of this spec is built, but that of an earlier spec stays: something has suspended the Job of its cleanup.',
-    ContainerCannotStart:
-      'The binary of this spec is built, but that of an earlier spec stays: the container of its cleanup cannot be started.',
-    QuotaExceeded:
-      'The binary of this spec is built, but that of an earlier spec stays: a quota allows no Job for its cleanup.',
-    PodsRefused:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses the Pods of its cleanup.',
-    PodSecurity:
-      'The binary of this spec is built, but that of an earlier spec stays: the PodSecurity level of the namespace does not allow the Pods of its cleanup.',
-    WebhookUnavailable:
-      'The binary of this spec is built, but that of an earlier spec stays: a webhook that has to allow its cleanup does not answer.',
-    Refused:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server refuses to create or to delete a Job.',
-    NamespaceTerminating:
-      'The binary of this spec is built, but that of an earlier spec stays: the API server accepts no new Jobs in the namespace, which seems to be being deleted.',
   }),
   ...reasons('Ready', 'False', {
     Pending: 'The Job has not been created yet.',

@@ -2,8 +2,7 @@ import { inOneLine, type Advice, type Cause } from '../../api/index.ts';
 import { wayOut, type BuildCause } from './causes.ts';
 import type { Facts } from './facts.ts';
 import { RECHECK_MS, stallWith, type Meanwhile } from './job-rules.ts';
-import { refusalWords } from './refusal-words.ts';
-import { inMilliseconds, type RuleVerdict, type BuildVerdict } from './verdict.ts';
+import { inMilliseconds, leftMs, type RuleVerdict, type BuildVerdict } from './verdict.ts';
 import type { JobView } from './views.ts';
 
 /** The Job controller creates a Pod within moments, or records an Event that says why it cannot. */
@@ -38,9 +37,8 @@ export function awaitEnd(facts: Facts, job: JobView, running: Running): BuildVer
 /** When to look at a Job without Pods again; undefined if it has one. */
 function awaitsPodMs({ uid, createdAt }: JobView, { pods, nowMs }: Facts): number | undefined {
   if (pods.some(({ jobUid }) => jobUid === uid)) return undefined;
-  // At most so long, even if the server's clock is ahead.
-  const leftMs = Math.min(Date.parse(createdAt) + PODS_DUE_MS - nowMs, PODS_DUE_MS);
-  return leftMs > 0 ? leftMs : RECHECK_MS;
+  const dueMs = leftMs(createdAt, PODS_DUE_MS, nowMs);
+  return dueMs > 0 ? dueMs : RECHECK_MS;
 }
 
 /** A Job is created, and then the API server may refuse its Pods. Only the Events of the Job say so. */
@@ -53,11 +51,16 @@ function stallWithoutPods(facts: Facts, job: JobView, meanwhile: Meanwhile): Rul
   return stallWith(meanwhile, { cause, action: 'CreatePod', recheckMs: RECHECK_MS });
 }
 
-/** The numbers of a quota are not worth a write each time. */
+/** Quoted names, numbers and the order differ from one refusal to the next: they are not worth a write and an Event each. */
 function inReportedWords(cause: BuildCause, reported = ''): BuildCause {
   const advice = inOneLine({ ...cause, message: '' });
-  const known = reported.endsWith(advice) ? reported.slice(0, -advice.length) : undefined;
-  return { ...cause, message: refusalWords(known, cause.message) };
+  const message = reported.slice(0, -advice.length);
+  return reported.endsWith(advice) && gist(message) === gist(cause.message) ? { ...cause, message } : cause;
+}
+
+function gist(words: string): string {
+  const known = words.replace(/"[^"]*"|\S*\d\S*/g, '').match(/[^\s,;:.]+/g) ?? [];
+  return known.sort().join(' ');
 }
 
 /** Its commands help here, too. Its sentences do not: nobody but the operator writes the Job. */

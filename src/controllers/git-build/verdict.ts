@@ -105,6 +105,15 @@ export function inWholeSeconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
+/**
+ * How long it is until so much later than a time of the cluster: at most so long, even if the clock there is ahead.
+ *
+ * @param since RFC 3339; empty: long ago
+ */
+export function leftMs(since: string, laterMs: number, nowMs: number): number {
+  return Math.min((Date.parse(since) || 0) + laterMs - nowMs, laterMs);
+}
+
 /** As a wait has it; at least a millisecond. */
 export function inMilliseconds(ms: number): string {
   return `${Math.max(Math.ceil(ms), 1)}ms`;

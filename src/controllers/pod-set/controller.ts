@@ -2,6 +2,7 @@ import {
   allow,
   ApiError,
   defineController,
+  isObjectName,
   NODES,
   PODS,
   RECONCILE_REQUESTED_ANNOTATION,
@@ -31,7 +32,6 @@ import {
   desiredPod,
   hasLabels,
   isAvailable,
-  isPodName,
   ownershipOf,
   PODS_OF_ANY,
   podSetReference,
@@ -210,7 +210,7 @@ async function readNamed(
   owned: readonly PodOfSet[],
 ): Promise<NamedPods> {
   const known = new Set(owned.map(({ name }) => name));
-  const names = (view?.podNames ?? []).filter((name) => isPodName(name) && !known.has(name));
+  const names = (view?.podNames ?? []).filter((name) => isObjectName(name) && !known.has(name));
   const [wanted, namespace] = [new Set(names), metadata.namespace ?? ''];
   const pods =
     names.length > READ_MAX

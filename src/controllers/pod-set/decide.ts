@@ -1,20 +1,14 @@
-import type {
-  Condition,
-  DecisionContext,
-  Decision,
-  NextOf,
-  StatusOf,
-  ViewedObject,
+import {
+  isObjectName,
+  type Condition,
+  type DecisionContext,
+  type Decision,
+  type NextOf,
+  type StatusOf,
+  type ViewedObject,
 } from '../../api/index.ts';
 import type { PodSetKind } from './kind.ts';
-import {
-  isAvailable,
-  isPodName,
-  selectorFor,
-  type Disruption,
-  type PodOwnership,
-  type PodOfSet,
-} from './pod.ts';
+import { isAvailable, selectorFor, type Disruption, type PodOwnership, type PodOfSet } from './pod.ts';
 import { podsToDelete } from './ranking.ts';
 import { podsFailed, unreadinessOf } from './unready.ts';
 
@@ -130,7 +124,7 @@ class PodsSeen {
     this.orphans = owned.filter((pod) => pod.controllerUid === undefined && isAvailable(pod));
     this.pauseMs = pauseMs(failedOf(this.finished, view.requestedMs, nowMs), nowMs);
     // The status may be somebody's own work.
-    const unseen = view.podNames.filter((name) => isPodName(name) && !known.has(name));
+    const unseen = view.podNames.filter((name) => isObjectName(name) && !known.has(name));
     // To read it is to ask for it.
     const { names = [], found = [] } = (unseen.length > 0 ? lookups.named : undefined) ?? {};
     this.lost = found.filter((pod) => pod.controllerUid === resource.metadata.uid && !pod.hasLabels);

@@ -179,14 +179,6 @@ const UID_MAX = 64;
 /** The longest name of an object. */
 const OBJECT_NAME_MAX = 253;
 
-/** Source: Kubernetes docs, "Object Names and IDs", DNS subdomains. */
-const POD_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
-
-/** Whether there may be a Pod of that name. */
-export function isPodName(name: string): boolean {
-  return name.length <= OBJECT_NAME_MAX && POD_NAME.test(name);
-}
-
 export function ownershipOf({ name, uid, resourceVersion, ownerReferences = [] }: ObjectMeta): PodOwnership {
   const uidOfController = ownerReferences.find(({ controller }) => controller === true)?.uid;
   return {

@@ -139,11 +139,17 @@ describe('refused Pods of a build', () => {
     expect(first).toMatchObject({ status: { message: expect.stringContaining(`refused: no; ${words}`) } });
   });
 
-  it('write the status once, although the numbers of a quota change', () => {
-    const of = (used: number) =>
-      refused(given, refusal('QuotaExceeded', `exceeded quota: x, used: pods=${used}`));
-    const status = updated(build.status, decide({ build, ...of(5) }));
-    expect(decide({ ...of(6), build: { ...build, status } })).toMatchObject({ do: 'stalled' });
+  it.each([
+    ['exceeded quota: x, used: pods=5', 'exceeded quota: x, used: pods=6, cpu=2', true],
+    ['denied (request a3f) "web-x"', 'denied (request b4c) "web-y"', true],
+    ['denied: no owner, no limits', 'denied: no limits, no owner', true],
+    ['denied: no owner', 'denied: no owner, no limits', false],
+    ['denied: not ready', 'denied: notready', false],
+  ])('say the same by %j as by %j: %j', (before, after, isSame) => {
+    const of = (words: string) => refused(given, refusal('QuotaExceeded', words));
+    const status = updated(build.status, decide({ build, ...of(before) }));
+    const then = decide({ ...of(after), build: { ...build, status } });
+    expect(then.do).toBe(isSame ? 'stalled' : 'updateStatus');
   });
 
   it('keep the time at which the Job began: a create is in progress only without it', () => {
