@@ -23,7 +23,7 @@ const MAY_IMPORT = {
     ...['src/api/', 'src/runs/', 'src/watcher/runs.ts'],
     ...['src/config/config.ts', 'src/observability/http-server.ts', ...SETTINGS],
   ],
-  'src/config/': ['src/api/', 'src/runs/', 'src/controllers/git-build/kind.ts', 'src/ask/commands.ts'],
+  'src/config/': ['src/api/', 'src/runs/', 'src/ask/commands.ts'],
   // It also loads each command.
   'src/program/': ['src/', 'activities/'],
   'src/ask/': [
@@ -36,7 +36,7 @@ const MAY_IMPORT = {
       'src/config/',
       'src/program/',
     ],
-    ...['src/controllers/program.ts', 'activities/'],
+    ...['src/controllers/index.ts', 'activities/'],
   ],
   // It loads the local stack when it is called.
   'testing/': ['src/', 'activities/', 'local/'],
@@ -82,16 +82,22 @@ export default {
       to: { path: ours, pathNot: '^(src/api/index[.]ts$|src/controllers/$1/)' },
     },
     {
+      name: 'src/controllers/index.ts imports only the front door and its controllers',
+      severity: 'error',
+      from: { path: '^src/controllers/[^/]+$' },
+      to: { path: ours, pathNot: '^(src/api/index[.]ts$|src/controllers/)' },
+    },
+    {
       name: 'nothing imports src/main.ts',
       severity: 'error',
       from: {},
       to: { path: '^src/main[.]ts$' },
     },
     {
-      name: 'the program is handed down: of what is built, only the main modules import src/controllers/program.ts',
+      name: 'the program is handed down: of what is built, only the main modules import src/controllers/, by its index.ts',
       severity: 'error',
-      from: { path: product, pathNot: '^src/(main|ask/main|ask/complete)[.]ts$' },
-      to: { path: '^src/controllers/program[.]ts$' },
+      from: { path: product, pathNot: '^src/((main|ask/main|ask/complete)[.]ts$|controllers/)' },
+      to: { path: '^src/controllers/' },
     },
     {
       name: 'nothing imports a test',

@@ -10,7 +10,7 @@ import { textsToPublish } from '../src/config/published.ts';
 import type { KubernetesObject } from '../src/api/object.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { registerSearchAttributes } from '../src/temporal/registration.ts';
 import { publishSettings } from '../src/temporal/settings-run.ts';
 import { startOptionsFor } from '../src/temporal/runs.ts';

@@ -1,5 +1,5 @@
 import { ADMIN } from '../local/cluster-files.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { definitionsOf } from '../src/program/generate/field-schema.ts';
 import { applyCustomResources } from '../local/custom-resources.ts';
 import { layoutOf, pidsIn } from '../local/stack-folder.ts';

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../src/config/config.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../src/controllers/pod-label/controller.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { runOperator } from '../src/program/running.ts';
 import { createLogger } from '../src/observability/logging.ts';
 import { PODS, uniqueName, type TestCluster } from '../test/support/cluster.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { BUILDS } from '../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../src/controllers/pod-set/kind.ts';
 import { NAMESPACES } from '../src/api/kinds.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { healthChecks } from './argocd/health.ts';
 import { alertRules } from '../src/program/generate/alerts.ts';
 import { approvalPolicy } from '../src/program/generate/approval-policy.ts';
@@ -46,7 +46,9 @@ export const ALERT_RULES = alertRules({ command: 'kubectl durable', runbook: RUN
 
 /** The chart chooses from it when it is rendered, and fills in the values in braces. */
 function permissions(): object {
-  const controllers = defaultControllers(durableOperator, '{{ .Values.roleBinding.clusterRole }}');
+  const controllers = defaultControllers(durableOperator, {
+    'namespace-role-binding': { roleBindingClusterRole: '{{ .Values.roleBinding.clusterRole }}' },
+  });
   return {
     controllers: Object.fromEntries(
       controllers.map((controller) => [

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isMap, parseAllDocuments, type Document } from 'yaml';
 import { buildPrograms } from '../local/build.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { writeFiles } from '../src/program/generate/files.ts';
 import { changesBy, defaultControllers } from '../src/program/generate/permissions.ts';
 

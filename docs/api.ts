@@ -33,7 +33,7 @@ const LAYOUT: TypeDocOptions & Partial<PluginOptions> = {
   logLevel: 'Warn',
   excludeExternals: true,
   // What Manifest and AnyDefinition are made of.
-  intentionallyNotExported: ['AnyLookups', 'AnySteps', 'BuiltIn', 'Untyped', 'Written'],
+  intentionallyNotExported: ['AnyLookups', 'AnySteps', 'BuiltIn', 'FollowsOptions', 'Untyped', 'Written'],
   disableSources: true,
   hidePageHeader: true,
   hideBreadcrumbs: true,

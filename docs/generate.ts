@@ -4,7 +4,7 @@ import { format, resolveConfig } from 'prettier';
 import { apiPage } from './api.ts';
 import { CONTROL_REASONS, RECONCILING_REASONS, type ReasonRow } from '../src/engine/condition.ts';
 import { BUILD_REASONS } from '../src/controllers/git-build/reasons.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { code, optionsByTitle } from '../src/program/generate/option-tables.ts';
 
 /*

@@ -1,12 +1,14 @@
 import type { Config } from '../src/config/config.ts';
+import { optionsOfController } from '../src/config/controller-options.ts';
 import type { Targets } from './targets.ts';
 
 /** Asked before a given cluster is used. */
-export function questionAboutCluster({ reconciliation, roleBinding }: Config, server: string): string {
-  const { controllers, namespaces } = reconciliation;
+export function questionAboutCluster(config: Config, server: string): string {
+  const { controllers, namespaces } = config.reconciliation;
   const where = namespaces.length === 0 ? 'in all namespaces' : `in ${namespaces.join(', ')}`;
+  const binding = optionsOfController(config, 'namespace-role-binding');
   const binds = controllers.includes('namespace-role-binding')
-    ? `, where namespace-role-binding gives groups the ClusterRole ${roleBinding.clusterRole}`
+    ? `, where namespace-role-binding gives groups the ClusterRole ${String(Reflect.get(binding, 'roleBindingClusterRole'))}`
     : '';
   return (
     `This uses ${server}. It applies the custom resource definitions and the samples, and runs ${controllers.join(', ')} ` +

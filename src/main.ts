@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { durableOperator } from './controllers/program.ts';
-import { operatorProgram } from './program/operator.ts';
+import { durableOperator } from './controllers/index.ts';
+import { operator } from './index.ts';
 
-await operatorProgram(durableOperator).main();
+await operator(durableOperator).main();

@@ -8,7 +8,7 @@ import { staleFiles, writeFiles } from '../src/program/generate/files.ts';
 import { mergeRules } from '../src/program/generate/merge-rules.ts';
 import { defaultControllers, watcherRules, workerRules } from '../src/program/generate/permissions.ts';
 import type { PolicyRule } from '../src/api/policy-rule.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 
 const DEPLOY = join(import.meta.dirname, '..', 'deploy');
 

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 import { parseCommandLine } from '../src/config/command-line.ts';
 import { optionTable } from '../src/config/option-table.ts';
-import { durableOperator } from '../src/controllers/program.ts';
+import { durableOperator } from '../src/controllers/index.ts';
 import { isAskCommand } from '../src/ask/commands.ts';
 import { API_ERROR_CLASSES } from '../src/api/api-error.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../local/ports.ts';
 import { parseConfig } from '../src/config/config.ts';
-import { durableOperator as program } from '../src/controllers/program.ts';
+import { durableOperator as program } from '../src/controllers/index.ts';
 import { runOperator } from '../src/program/running.ts';
 import { eventually } from '../testing/eventually.ts';
 import { aRecordingLogger } from './support/recording-logger.ts';

@@ -2,7 +2,7 @@ import type { ZodObject } from 'zod';
 import type { WrappedChild } from '../src/api/child.ts';
 import type { Decision } from '../src/api/next.ts';
 import { millisecondsIn } from '../src/api/duration.ts';
-import { bound } from '../src/engine/bound.ts';
+import { bound, withValues } from '../src/engine/bound.ts';
 import type { AnyDefinition } from '../src/engine/definition.ts';
 import { canonicalText } from '../src/api/fields.ts';
 import { Violation } from './explorer/explorer.ts';
@@ -28,25 +28,21 @@ type Decides = (facts: Facts, next?: unknown) => unknown;
  *
  * @param given values of its options. Default: their defaults
  */
-export function checked(its: AnyDefinition, given: object = {}): Checked {
+export function checked(defined: AnyDefinition, given: object = {}): Checked {
   let hasRead = false;
   const onRead = () => {
     hasRead = true;
   };
+  const options = (defined.options as ZodObject | undefined)?.parse(given) ?? {};
+  const its = withValues(defined, options);
   const members = ['decide', 'status', 'children'].filter((member) => member in its);
   const pure = Object.fromEntries(members.map((member) => [member, pureOf(its, member, onRead)] as const));
-  return {
-    readsClock: () => hasRead,
-    definition: withOptions({ ...its, ...pure }, given),
-  };
-}
-
-function withOptions(its: AnyDefinition, given: object): AnyDefinition {
-  const schema = its.options as ZodObject | undefined;
-  const options = schema?.parse(given) ?? {};
   let made: { readonly clients: unknown } | undefined;
   const clients = () => (made ??= { clients: its.clients?.(options) as unknown }).clients;
-  return bound(its, { options, clients });
+  return {
+    readsClock: () => hasRead,
+    definition: bound({ ...its, ...pure }, { options, clients }),
+  };
 }
 
 function pureOf(its: AnyDefinition, member: string, onRead: () => void): Decides {

@@ -113,10 +113,13 @@ export interface ControllerDefinition<
    */
   view?(object: ObjectFor<F>): View;
   /**
-   * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean or one of
-   * some words, with a default or optional, and nothing secret, since they are published for the commands. Named in camelCase, at most 63
-   * characters: `storeUrl` is the flag `--store-url`. Not `help`, `version` or `config`, no name of another option, and no `no` before a
-   * name, which turns a flag off.
+   * Options of the operator: each is a flag, a variable and a key of the file of options. Each is a string, a number, a boolean, one of
+   * some words, a list of strings (`a,b`), a {@link durationMs} or another codec of a string, with a default or optional, and nothing secret,
+   * since they are published for the commands. Named in camelCase, at most 63 characters: `storeUrl` is the flag `--store-url`. Not `help`,
+   * `version` or `config`, no name of another option, and no `no` before a name, which turns a flag off. `meta` may say for help and docs
+   * a `description`, the `argument` that follows the flag, `unset` (in words, where it is empty), and `docs`, more sentences. What a check of
+   * yours says goes on from the value where it begins in lower case: `is not a host; use lower-case letters`. Where the definition itself
+   * follows from them: {@link withOptions}.
    */
   readonly options?: Options;
   /**

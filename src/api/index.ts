@@ -16,6 +16,8 @@ export type {
   StatusOf,
 } from './kind.ts';
 export { defineController } from './controller.ts';
+export { withOptions } from './with-options.ts';
+export type { OperatorScope } from './with-options.ts';
 export type {
   AnyKind,
   ControllerDefinition,
@@ -75,7 +77,7 @@ export type { Advice, Cause, CommandAdvice } from './cause.ts';
 export { RECONCILE_REQUESTED_ANNOTATION } from './annotations.ts';
 export { allow } from './policy-rule.ts';
 export { digestOf } from './digest.ts';
-export { millisecondsIn as parseDuration } from './duration.ts';
+export { durationMs, millisecondsIn as parseDuration } from './duration.ts';
 export type { Condition } from './condition.ts';
 export type { PolicyRule } from './policy-rule.ts';
 export type { ReferencedObject } from './reference.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { durableOperator } from '../controllers/program.ts';
+import { durableOperator } from '../controllers/index.ts';
 import { answerHere } from './process.ts';
 
 process.exitCode = await answerHere(durableOperator, process.argv.slice(2));

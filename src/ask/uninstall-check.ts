@@ -1,4 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
+import { isKind } from '../api/controller.ts';
 import { typeNameOf, type ResourceType } from '../api/resource-type.ts';
 import { type Controller } from '../engine/controller.ts';
 import type { KubernetesObject } from '../api/object.ts';
@@ -176,7 +177,7 @@ export async function findLeftBehind(
     const resources = found.filter(({ metadata }) => metadata.finalizers?.includes(finalizer));
     return resources.length === 0 ? [] : [{ type, finalizer, resources }];
   };
-  const kinds = program.controllers.filter((each) => each.definition !== undefined).map(({ name }) => name);
+  const kinds = program.controllers.filter((each) => isKind(each.for)).map(({ name }) => name);
   const unattendedOf = async ({ name, finalizer, primary: { type }, children }: Controller) => {
     if (finalizer !== undefined || children.length === 0 || !kinds.includes(name)) return [];
     const { length: count } = await list(name, type);

@@ -1,5 +1,4 @@
 import { ConfigurationError } from './configuration-error.ts';
-import { controllerSections } from './controller-options.ts';
 import { optionRows, type OptionRow } from './option.ts';
 import { schemaFor, type ProgramNames } from './options.ts';
 
@@ -13,14 +12,8 @@ export interface OptionTable {
 
 /** @throws ConfigurationError where a controller has an option that cannot be one */
 export function optionTable(program: ProgramNames): OptionTable {
-  const own = schemaFor(program);
-  // What the library knows of its type is the same.
-  const schema = own.extend(controllerSections(program.controllers)) as unknown as typeof own;
-  const titles = program.controllers.map(({ name }) => `Controller ${name}`);
-  // The options of controllers that the program does not have keep their defaults.
-  const rows = optionRows(schema).filter(
-    ({ title }) => !title.startsWith('Controller ') || titles.includes(title),
-  );
+  const schema = schemaFor(program);
+  const rows = optionRows(schema);
   const names = rows.map(({ name }) => name);
   const taken = names.find((name, index) => names.indexOf(name) !== index);
   if (taken !== undefined)

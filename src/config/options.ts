@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { GIT_TRANSPORTS } from '../controllers/git-build/kind.ts';
+import { durationMs } from '../api/duration.ts';
+import { controllerSections, type WithOptions } from './controller-options.ts';
 import { option, section } from './option.ts';
 import * as values from './values.ts';
 
@@ -15,7 +16,7 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 /** What of a program its options depend on. */
 export interface ProgramNames {
   readonly name: string;
-  readonly controllers: readonly { readonly name: string; readonly options?: z.ZodObject | undefined }[];
+  readonly controllers: readonly WithOptions[];
 }
 
 const CLUSTER = section('Cluster', {
@@ -57,13 +58,13 @@ function reconciliationOptions(controllerNames: readonly string[]) {
       help: 'watch only these namespaces',
       docs: 'A Role in each of them is then enough. Namespaces are read by name every 15 s.',
     }),
-    resyncMs: option('resync <duration>', values.duration({ from: '100ms', to: LONGEST }), {
+    resyncMs: option('resync <duration>', durationMs({ from: '100ms', to: LONGEST }), {
       published: true,
       default: '3m',
       help: 're-evaluate every known resource this often',
       docs: 'It reads the cache of the watches, not the cluster.',
     }),
-    minPollIntervalMs: option('min-poll-interval <duration>', values.duration({ from: '10s', to: LONGEST }), {
+    minPollIntervalMs: option('min-poll-interval <duration>', durationMs({ from: '10s', to: LONGEST }), {
       published: true,
       default: '1m',
       help: 'the shortest interval that an annotation `durable-operator.dev/poll-interval` may ask for',
@@ -83,59 +84,6 @@ function reconciliationOptions(controllerNames: readonly string[]) {
     }),
   });
 }
-
-const ROLE_BINDING = section('Controller namespace-role-binding', {
-  namespaceSelector: option('namespace-selector <selector>', values.labelSelector, {
-    published: true,
-    default: '',
-    unset: 'all',
-    help: 'bind only in namespaces with these labels, such as `team=a,env in (dev,test)`',
-    docs: 'The syntax is that of `kubectl --selector`.',
-  }),
-  excludeNamespaces: option('exclude-namespaces <names>', values.listCodec(values.namespaceName), {
-    published: true,
-    default: 'kube-system,kube-public,kube-node-lease',
-    help: 'never bind in these namespaces',
-  }),
-  clusterRole: option('role-binding-cluster-role <name>', values.clusterRoleName, {
-    published: true,
-    default: 'edit',
-    help: 'ClusterRole to bind; the operator must be allowed to `bind` it',
-    docs: 'The generated role allows only `edit`.',
-  }),
-  prefix: option('role-binding-prefix <text>', values.bindingNamePrefix, {
-    published: true,
-    default: 'ad-kubernetes-',
-    help: 'prefix of the names of RoleBinding and group, before the namespace',
-  }),
-});
-
-const BUILD = section('Controller git-build', {
-  image: option('build-image <image>', values.imageName, {
-    published: true,
-    default: 'golang:1.13',
-    help: 'image of the Jobs that build and clean up; it needs bash, git and GNU coreutils',
-    docs: 'It must run as the owner of the host directory, which is usually root.',
-  }),
-  hostDir: option('build-host-dir <directory>', values.hostDirectory, {
-    published: true,
-    default: '/opt',
-    help: 'directory on the nodes to which binaries are copied',
-    docs: 'Jobs see it as `/opt`. After a change, binaries in the old directory stay there.',
-  }),
-  // A Job counts its deadline in whole seconds.
-  deadlineMs: option('build-deadline <duration>', values.duration({ from: '1s', to: LONGEST }), {
-    published: true,
-    default: '1h',
-    help: 'how long a Job may take',
-  }),
-  gitTransports: option('build-git-transports <names>', values.someOf(GIT_TRANSPORTS), {
-    published: true,
-    default: 'https,ssh',
-    help: 'how git may fetch sources: `https`, `ssh` (also as `git@host:path`), `http`, `git`',
-    docs: 'It applies to submodules and redirects, too.',
-  }),
-});
 
 const HEALTH = section('Operation', {
   address: option('health-addr <address>', values.listenAddress, {
@@ -174,15 +122,15 @@ function leaderElectionOptions(program: string) {
       help: 'name of the Lease',
       docs: 'Two operators in the same namespace need different names.',
     }),
-    leaseDurationMs: option('leader-election-lease-duration <duration>', values.duration(LEASE_RANGE), {
+    leaseDurationMs: option('leader-election-lease-duration <duration>', durationMs(LEASE_RANGE), {
       default: '15s',
       help: 'how long after its last renewal a leader may be replaced',
     }),
-    renewDeadlineMs: option('leader-election-renew-deadline <duration>', values.duration(ELECTION_RANGE), {
+    renewDeadlineMs: option('leader-election-renew-deadline <duration>', durationMs(ELECTION_RANGE), {
       default: '10s',
       help: 'how long the leader tries to renew the Lease before it gives up',
     }),
-    retryPeriodMs: option('leader-election-retry-period <duration>', values.duration(ELECTION_RANGE), {
+    retryPeriodMs: option('leader-election-retry-period <duration>', durationMs(ELECTION_RANGE), {
       default: '2s',
       help: 'time between two attempts to acquire or renew the Lease',
     }),
@@ -334,14 +282,19 @@ const DEV = section(
   'dev',
 );
 
-/** The table of options: name, schema, default and help of each in a row. All else about options follows from it. */
+/**
+ * The table of options: name, schema, default and help of each in a row. All else about options follows from it.
+ *
+ * @throws ConfigurationError where a controller has an option that cannot be one
+ */
 export function schemaFor({ name: program, controllers }: ProgramNames) {
   const controllerNames = controllers.map(({ name }) => name);
+  // Their types are known to the controllers alone.
+  const ofControllers: object = controllerSections(controllers);
   return z.object({
     cluster: CLUSTER,
     reconciliation: reconciliationOptions(controllerNames),
-    roleBinding: ROLE_BINDING,
-    build: BUILD,
+    ...ofControllers,
     health: HEALTH,
     log: LOG,
     leaderElection: leaderElectionOptions(program),

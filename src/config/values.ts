@@ -1,7 +1,6 @@
 import { delimiter } from 'node:path';
 import { z } from 'zod';
-import { millisecondsIn } from '../api/duration.ts';
-import { labelSelectorText, parseLabelSelector, type LabelSelector } from '../api/label-selector.ts';
+import { durationMs } from '../api/duration.ts';
 import { whyNotReadable } from './readable.ts';
 
 /*
@@ -16,33 +15,8 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Says of a schema that its text is a duration. */
-export const DURATION = 'duration';
-
-/**
- * A duration within bounds, written as `3m`, `90s`, `1h30m` or `500ms`; in milliseconds.
- *
- * @example
- * options: z.object({ settle: durationMs({ from: '1s', to: '1h' }).prefault('30s') })
- */
-export function duration(range: { readonly from: string; readonly to: string }) {
-  const [from, to] = [millisecondsIn(range.from) ?? 0, millisecondsIn(range.to) ?? Infinity];
-  const schema = z.codec(z.unknown(), z.number(), {
-    decode: (raw, payload) => {
-      const milliseconds = typeof raw === 'string' ? millisecondsIn(raw.trim()) : undefined;
-      if (milliseconds === undefined) {
-        return problem(payload, 'is not a duration; write a number and a unit, such as 3m, 90s, 1h or 500ms');
-      }
-      if (milliseconds >= from && milliseconds <= to) return milliseconds;
-      return problem(payload, `is out of range; write a duration from ${range.from} to ${range.to}`);
-    },
-    encode: (milliseconds) => `${milliseconds}ms`,
-  });
-  return schema.meta({ argument: DURATION });
-}
-
 /** For the operator and for those who ask it. A timer of Node cannot be longer than 24.8 days. */
-export const credentialsTimeout = duration({ from: '1s', to: '24d' });
+export const credentialsTimeout = durationMs({ from: '1s', to: '24d' });
 
 /** `:9098`, `127.0.0.1:9098`, `[::1]:9098`; `0` is off. */
 export const listenAddress = z.codec(z.unknown(), z.custom<ListenAddress | 'off'>(), {
@@ -109,14 +83,17 @@ export function someOf<const Word extends string>(words: readonly Word[]) {
 /** `a,b`, or a list in a file; each entry once. */
 export function listCodec<Entry extends string>(entry: z.ZodType<Entry>) {
   return z.codec(z.unknown(), z.array(entry), {
-    decode: (raw, payload) => {
-      const entries = typeof raw === 'string' ? splitAtCommas(raw) : raw;
-      return Array.isArray(entries)
-        ? [...new Set<unknown>(entries)]
-        : problem(payload, 'is not a list; write names separated by commas');
-    },
+    decode: (raw, payload) => entriesIn(raw) ?? problem(payload, NO_LIST),
     encode: (entries) => entries.join(','),
   });
+}
+
+export const NO_LIST = 'is not a list; write names separated by commas';
+
+/** Each once; undefined: it is no list. */
+export function entriesIn(raw: unknown): unknown[] | undefined {
+  const entries: unknown = typeof raw === 'string' ? splitAtCommas(raw) : raw;
+  return Array.isArray(entries) ? [...new Set<unknown>(entries)] : undefined;
 }
 
 function splitAtCommas(list: string): string[] {
@@ -139,20 +116,6 @@ function readable(filesIn: (value: string) => string[]) {
     context.addIssue(`cannot be read: ${reasons[0] ?? ''}; specify a readable file`);
   });
 }
-
-export const labelSelector = z.codec(z.unknown(), z.custom<LabelSelector>(), {
-  decode: (raw, payload) => {
-    if (typeof raw !== 'string') {
-      return problem(payload, 'is not a label selector; write one such as team=a,env in (dev,test)');
-    }
-    try {
-      return parseLabelSelector(raw);
-    } catch (error) {
-      return problem(payload, `is not valid: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  },
-  encode: labelSelectorText,
-});
 
 /** A name that others define: the API server, Temporal, the container runtime. */
 function name(
@@ -185,32 +148,12 @@ export const leaseName = name('a Lease name', {
   advice: 'use lower-case letters, digits, "-" and ".", with a letter or digit at both ends',
 });
 
-/** Any segment of a path. Source: k8s.io/apimachinery/pkg/api/validation/path, `IsValidPathSegmentName`. */
-export const clusterRoleName = name('a ClusterRole name', {
-  most: 253,
-  pattern: /^(?!\.{1,2}$)[^/%\s\p{Cc}]+$/u,
-  advice: 'do not use "/", "%" or spaces, nor "." or ".." as the whole name',
-});
-
-/** What precedes a namespace, of at most 63 characters, in the name of a RoleBinding, of at most 253. */
-export const bindingNamePrefix = z
-  .string('is not a string; put it in quotes')
-  .max(190, 'is longer than the 190 characters that leave room for a namespace in the name of a RoleBinding')
-  .regex(/^[^/%\s\p{Cc}]*$/u, 'cannot begin the name of a RoleBinding; leave out "/", "%" and spaces');
-
 /** Excludes only what can be no image; the container runtime reports the rest. */
 export const imageName = name('an image name', {
   most: 512,
   pattern: /^[A-Za-z0-9][A-Za-z0-9._/:@-]*$/,
   advice: 'write one such as golang:1.13 or registry.example/team/golang:1.13',
 });
-
-/** Mounted into containers, so neither the whole file system nor what belongs to the kernel. */
-export const hostDirectory = name('a host directory', {
-  most: 1024,
-  pattern: /^(\/\.*[A-Za-z0-9_+@~-][A-Za-z0-9._+@~-]*)+$/,
-  advice: 'write an absolute path without ".", ".." or a slash at the end, such as /opt',
-}).regex(/^(?!\/(proc|sys|dev)(\/|$))/, 'belongs to the kernel; write another directory, such as /opt');
 
 /** Source: Temporal's server; whose list filters do not find the characters that are excluded. */
 export const taskQueueName = name('a task queue name', {

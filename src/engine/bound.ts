@@ -1,4 +1,5 @@
 import { PassedOn } from './failing.ts';
+import type { OperatorScope } from '../api/with-options.ts';
 import { stepsOf, type AnyDefinition, type AnyLookups, type AnySteps } from './definition.ts';
 
 /** A plan must not read an outside system, unless the controller allows it, and must never write to one. */
@@ -14,6 +15,19 @@ export interface BoundInputs {
   readonly options: unknown;
   /** Made when they are first asked for. */
   readonly clients: (user: ClientsUser) => unknown;
+}
+
+/** As it is with these values of its options. A member that somebody has replaced, such as a test, stays replaced. */
+export function withValues(
+  { following, ...definition }: AnyDefinition,
+  values: unknown,
+  scope: OperatorScope = { namespaces: [] },
+): AnyDefinition {
+  if (following === undefined) return definition;
+  const replaced = Object.entries(definition).filter(
+    ([member, value]) => value !== Reflect.get(following.byDefault, member),
+  );
+  return { ...definition, ...following.define(values, scope), ...Object.fromEntries(replaced) };
 }
 
 const DECIDING = ['decide', 'status', 'interruptOn', 'children'];

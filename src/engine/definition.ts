@@ -7,6 +7,7 @@ import {
 } from '../api/controller.ts';
 import type { ViewedObject, WatchedType } from '../api/watched.ts';
 import { misnamed, refuse } from '../api/limits.ts';
+import type { FollowsOptions } from '../api/with-options.ts';
 import type { Cause } from '../api/cause.ts';
 import type { NextOf, Decision } from '../api/next.ts';
 import type { DecisionContext, StepDefinition } from '../api/step.ts';
@@ -33,6 +34,8 @@ export type AnyDefinition = Omit<Untyped, 'for' | 'lookups' | 'steps'> & {
   readonly leavesStatus?: true;
   /** Of its options, where it has some. */
   readonly optionValues?: unknown;
+  /** It is made of its options: see `withOptions`. */
+  readonly following?: FollowsOptions;
   /** Only some namespaces are watched, each for its own resources. */
   readonly isNarrow?: boolean;
   /** A plan, which must not read an outside system: `observe` is not called, and the last verdict stands. */

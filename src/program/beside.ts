@@ -1,26 +1,40 @@
-import { hidesNote, isKind } from '../api/controller.ts';
-import { refuse } from '../api/limits.ts';
+import { hidesNote, isKind, keepsNote } from '../api/controller.ts';
+import { misnamed, refuse } from '../api/limits.ts';
 import type { WatchedType } from '../api/watched.ts';
 import { typeNameOf } from '../api/resource-type.ts';
 import type { AnyDefinition } from '../engine/definition.ts';
+import { noteKeyOf } from '../engine/note.ts';
 import { declaredTypes } from '../engine/children/declared.ts';
 
-/** The same controllers: of several for one kind, all but one leave its status alone. @throws Error in one sentence where they would disturb each other */
-export function besideEachOther(
-  definitions: readonly AnyDefinition[],
-  operator: string,
-): readonly AnyDefinition[] {
-  const byType = Map.groupBy(definitions, (each) => typeNameOf(typeOf(each)));
-  const marked = definitions.map((each): AnyDefinition => {
-    const others = byType.get(typeNameOf(typeOf(each))) ?? [];
-    const isSecond = others.filter(isOfKind).length > 1 && !hasConditions(each);
-    return isSecond ? { ...each, leavesStatus: true } : each;
-  });
+/** What an operator is made of. */
+interface Beside {
+  readonly name: string;
+  readonly controllers: readonly AnyDefinition[];
+}
+
+/** The same controller: of several for one kind, all but one leave its status alone. */
+export function besideOthers(one: AnyDefinition, { name, controllers }: Beside): AnyDefinition {
+  const isShared =
+    controllers.filter((each) => isOfKind(each) && typeNameOf(typeOf(each)) === typeNameOf(typeOf(one)))
+      .length > 1;
+  return { ...one, operator: name, ...(isShared && !hasConditions(one) && { leavesStatus: true }) };
+}
+
+/** @throws Error in one sentence that says what is allowed, where controllers cannot be told apart, or would disturb each other */
+export function requireBeside(program: Beside): void {
+  const { name: operator, controllers } = program;
+  const names = controllers.map(({ name }) => name);
+  const twice = twiceIn(names);
+  const byType = Map.groupBy(controllers, (each) => typeNameOf(typeOf(each)));
+  const marked = controllers.map((each) => besideOthers(each, program));
   refuse(`operator ${operator}`, [
+    misnamed('operator', operator),
+    names.length === 0 && 'it must have at least one controller',
+    twice !== undefined && `two controllers are named ${twice}; each must have a name of its own`,
     ...[...byType].flatMap(([type, those]) => (those.length > 1 ? problemsOf(type, those) : [])),
     ...marked.filter(({ leavesStatus }) => leavesStatus).map(hidesNote),
   ]);
-  return marked;
+  marked.filter(keepsNote).forEach(noteKeyOf);
 }
 
 function problemsOf(type: string, those: readonly AnyDefinition[]): readonly (string | false)[] {

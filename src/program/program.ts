@@ -1,74 +1,55 @@
 /*
- * A program: the controllers of an operator under one name. In: what an author passes to `operator`. Out: what the commands need of it:
- * run, dev, generate, new and those of `kubectl durable`. Nothing here talks to a server by itself.
+ * A program: the controllers of an operator under one name. In: what an author passes to `operator`, and the values of the options. Out:
+ * each definition as it runs, and what decides by it; reconcilers.ts makes of it what reads and writes. Nothing here talks to a server.
  */
 
-import type { z } from 'zod';
-import type { Reconciler } from '../../activities/reconciler.ts';
-import { ConfigurationError } from '../config/configuration-error.ts';
 import { typeNameOf } from '../api/resource-type.ts';
-import { type Controller } from '../engine/controller.ts';
-import type { CustomResourceDefinition } from '../api/kind.ts';
+import { ConfigurationError } from '../config/configuration-error.ts';
+import { optionsOfController } from '../config/controller-options.ts';
+import { bound, OutsideNotAsked, withValues } from '../engine/bound.ts';
+import type { Controller } from '../engine/controller.ts';
+import { definedController } from '../engine/defined-controller.ts';
+import type { AnyDefinition } from '../engine/definition.ts';
 import type { ControlOptions } from '../engine/holds/holds.ts';
-import type { GitBuildOptions } from '../controllers/git-build/kind.ts';
-import type { RoleBindingOptions } from '../controllers/namespace-role-binding/binding.ts';
-import type { KubernetesClient } from '../kubernetes/client.ts';
+import { besideOthers } from './beside.ts';
 
-/** An operator: its controllers, and its name among the operators of a cluster and of a Temporal namespace. */
+/** An operator of your own. */
 export interface Program {
+  /**
+   * Its name among the operators of a cluster: `bucket-operator`. Lower-case words joined by `-`, at most 52 characters. Its task queue, its Lease
+   * and its chart are named after it.
+   */
   readonly name: string;
-  readonly controllers: readonly ProgramController[];
+  /**
+   * What {@link defineController} has made: at least one, each with a name of its own. Several may be for one type, each with a finalizer
+   * of its own. Of a {@link defineKind kind}, exactly one of them has `status` or `children`: it writes the conditions. The others keep
+   * their state in an annotation, as for a type that is not theirs. Two for one type may not declare objects of one type.
+   */
+  readonly controllers: readonly AnyDefinition[];
 }
 
-/** A controller of a program: what it decides, and how its resources are read and written. */
-export interface ProgramController {
-  readonly name: string;
-  /** Of its kind, if that is the program's own. */
-  readonly definition?: CustomResourceDefinition;
-  /** Those of its own. */
-  readonly options?: z.ZodObject | undefined;
-  controller(options: ControllerOptions): Controller;
-  reconciler(client: KubernetesClient, options: ControllerOptions): Reconciler;
-  /** Its `observe` is not called. Default: it is. */
-  readonly isUnobserved?: boolean;
-  /** The same, for a plan, which writes to no outside system. Default: the controller uses none. */
-  rehearsing?(): ProgramController;
-}
-
-/** The options of all controllers together. */
-export interface ControllerOptions {
-  readonly roleBinding: RoleBindingOptions;
-  readonly build: GitBuildOptions;
+/** The options of an operator that its controllers follow, beside those of their own. */
+export interface ProgramOptions {
   readonly reconciliation: ControlOptions & { readonly namespaces?: readonly string[] | undefined };
 }
 
-/** @throws ConfigurationError where two controllers would disturb each other */
-export function controllersOf(program: Program, options: ControllerOptions): readonly Controller[] {
-  const controllers = program.controllers.map((each) => each.controller(options));
-  requireDistinct(controllers);
-  return controllers.map((each) => {
-    const otherFinalizers = finalizersBeside(each, controllers);
-    const beside = otherFinalizers.length === 0 ? each : { ...each, otherFinalizers };
-    return beside;
+/** What decides, in the order of the program. */
+export function controllersOf(program: Program, options: ProgramOptions): readonly Controller[] {
+  return program.controllers.map((each) => {
+    const otherFinalizers = finalizersBeside(each, program);
+    const controller = definedController(configured(each, program, options), options.reconciliation);
+    return otherFinalizers.length === 0 ? controller : { ...controller, otherFinalizers };
   });
 }
 
-function finalizersBeside(one: Controller, controllers: readonly Controller[]): readonly string[] {
-  const type = typeNameOf(one.primary.type);
+function finalizersBeside(one: AnyDefinition, { controllers }: Program): readonly string[] {
   return controllers
-    .filter((each) => each.name !== one.name && typeNameOf(each.primary.type) === type)
+    .filter((each) => each.name !== one.name && typeNameOf(each.for) === typeNameOf(one.for))
     .flatMap(({ finalizer }) => finalizer ?? []);
 }
 
-function requireDistinct(controllers: readonly Controller[]): void {
-  const names = controllers.map(({ name }) => name);
-  const twice = names.find((name, place) => names.indexOf(name) !== place);
-  if (twice !== undefined)
-    throw new ConfigurationError(`two controllers are named ${twice}; give each a name of its own`);
-}
-
-interface ChoosingOptions extends ControllerOptions {
-  readonly reconciliation: ControllerOptions['reconciliation'] & { readonly controllers: readonly string[] };
+interface ChoosingOptions extends ProgramOptions {
+  readonly reconciliation: ProgramOptions['reconciliation'] & { readonly controllers: readonly string[] };
 }
 
 /**
@@ -85,4 +66,38 @@ export function chosenControllers(program: Program, options: ChoosingOptions): r
       `controller ${wide.name} has objects in other namespaces than its resources, which --namespaces leaves out; watch all namespaces, or leave the controller out by --controllers`,
     );
   return controllers;
+}
+
+/** The same program for a plan, which writes to no outside system, and reads one only where its controller allows that. */
+export function rehearsing(program: Program): Program {
+  const controllers = program.controllers.map((each) => {
+    const isUnobserved = each.observe !== undefined && each.observeInPlan !== true;
+    return { ...each, isUnobserved, isRehearsing: true } as const;
+  });
+  return { ...program, controllers };
+}
+
+/** A definition of the program with the values of its options, as it is beside the others. */
+export function configured(one: AnyDefinition, program: Program, options: ProgramOptions): AnyDefinition {
+  const { namespaces = [] } = options.reconciliation;
+  const values = optionsOfController(options, one.name);
+  const definition = withValues(besideOthers(one, program), values, { namespaces });
+  const clients = () => clientsOf(one, () => definition.clients?.(values) as unknown);
+  return bound(
+    { ...definition, isNarrow: namespaces.length > 0 },
+    { options: values, clients: (user) => (user === 'run' && one.isRehearsing ? doNotAsk() : clients()) },
+  );
+}
+
+/** Those of outside systems are made once per process. */
+function clientsOf(definition: AnyDefinition, make: () => unknown): unknown {
+  const made = CLIENTS.get(definition) ?? { clients: make() };
+  CLIENTS.set(definition, made);
+  return made.clients;
+}
+
+const CLIENTS = new WeakMap<AnyDefinition, { readonly clients: unknown }>();
+
+function doNotAsk(): never {
+  throw new OutsideNotAsked('a plan writes to no outside system');
 }

@@ -7,10 +7,11 @@ import { namespaceRoleBinding } from '../../src/controllers/namespace-role-bindi
 import { aFakeApi } from '../support/fake-api.ts';
 import { answerJson, aStatus, type Handler, type ReceivedRequest } from '../support/fake-api-server.ts';
 import { aRoleBinding } from '../support/role-bindings.ts';
+import { withValues } from '../../src/engine/bound.ts';
 
 const OPTIONS = {
-  clusterRole: 'edit',
-  prefix: 'ad-kubernetes-',
+  roleBindingClusterRole: 'edit',
+  roleBindingPrefix: 'ad-kubernetes-',
   namespaceSelector: [],
   excludeNamespaces: [],
 };
@@ -43,10 +44,10 @@ function askedIn({ method, url }: ReceivedRequest): string {
 describe('the replacement of a binding', () => {
   const replace = () => {
     const context = { ref: REF, now: Date.now, superseded: new AbortController().signal };
-    return new StepRun(definedReconciler(namespaceRoleBinding(OPTIONS), api.client), context).perform(
-      'replaceRoleBinding',
-      undefined,
-    );
+    return new StepRun(
+      definedReconciler(withValues(namespaceRoleBinding, OPTIONS), api.client),
+      context,
+    ).perform('replaceRoleBinding', undefined);
   };
 
   it('waits where the server says when to come back after the delete, and says what it has done', async () => {
@@ -85,8 +86,8 @@ describe('a binding whose subjects something changes', () => {
           response,
         );
     });
-    const reconciler = definedReconciler(namespaceRoleBinding(OPTIONS), api.client);
-    const rehearsing = definedReconciler(namespaceRoleBinding(OPTIONS), dryRunning(api.client));
+    const reconciler = definedReconciler(withValues(namespaceRoleBinding, OPTIONS), api.client);
+    const rehearsing = definedReconciler(withValues(namespaceRoleBinding, OPTIONS), dryRunning(api.client));
     const rehearse: typeof rehearsing.perform = (...args) => rehearsing.perform(...args);
     const step = (name: string, refusal?: Refusal) => {
       const context = { ref: REF, now: Date.now, superseded: new AbortController().signal, refusal };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defineController, SERVICES } from 'durable-operator';
 import type { RequestOptions } from '../../src/kubernetes/client.ts';
-import { definedBeside } from '../../src/program/defined.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 
 /** Deletes the shelves of a Service that closes. */
@@ -30,7 +29,7 @@ const SHOPS = '/api/v1/namespaces/shop/services';
 /** Of Services `a` and `b`, which close, and `c`, which does not. */
 async function approved(words: readonly string[], ...controllers: readonly string[]) {
   const written: string[] = [];
-  const program = { name: 'shops', controllers: definedBeside(controllers.map(clearing), 'shops') };
+  const program = { name: 'shops', controllers: controllers.map(clearing) };
   const shops = ['a', 'b', 'c'].map((name) => {
     const labels = { closing: name === 'c' ? 'no' : 'yes' };
     return { metadata: { namespace: 'shop', name, uid: `uid-${name}`, resourceVersion: '7', labels } };

@@ -4,7 +4,7 @@ import { STATES } from '../../src/ask/state.ts';
 import { candidates, completionsFor, cursorIn, namesIn } from '../../src/ask/completion.ts';
 import type { Session } from '../../src/ask/session.ts';
 import { configuredControllers } from '../../src/ask/controllers.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 function aProgram(): Command {
   const program = new Command();

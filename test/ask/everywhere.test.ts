@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Row } from '../../src/ask/get/rows.ts';
 import { overviewData, overviewOf, overviewText } from '../../src/ask/why/everywhere.ts';
 import { defaultOptions } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { microTime } from '../../src/kubernetes/micro-time.ts';
 import { RunReader, type ListedRun, type RunFilter } from '../../src/temporal/run-reader.ts';

@@ -5,7 +5,7 @@ import type { RunTimeline, StepEntry } from '../../src/temporal/timeline.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { configuredControllers } from '../../src/ask/controllers.ts';
 import { converged, stalled } from '../../src/runs/decision.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import {
   ago,

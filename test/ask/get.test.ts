@@ -5,7 +5,7 @@ import type { RunTimeline } from '../../src/temporal/timeline.ts';
 import type { ResourceRef } from '../../src/api/resource-ref.ts';
 import type { KubernetesObject } from '../../src/api/object.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { aPodOf, aPodSet } from '../support/pod-sets.ts';
 import { asked, aTemporal, NOW_MS, workersThatPolled } from '../support/ask-session.ts';

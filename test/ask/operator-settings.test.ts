@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { foundIn } from '../../src/ask/session.ts';
 import { defaultOptions } from '../../src/config/config.ts';
 import { textsToPublish } from '../../src/config/published.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 const texts = textsToPublish(durableOperator, defaultOptions(durableOperator), {
   version: '9.0.0',

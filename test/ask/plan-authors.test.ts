@@ -17,7 +17,6 @@ import { fieldsOf } from '../../src/api/fields.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { VERSION_OF_NONE } from '../../src/kubernetes/kube.ts';
 import type { RequestOptions, KubernetesClient } from '../../src/kubernetes/client.ts';
-import { definedIn } from '../../src/program/defined.ts';
 import type { AnyDefinition } from '../../src/engine/definition.ts';
 import { namedResource } from '../../src/ask/resource-name.ts';
 import { Planner } from '../../src/ask/plan/planner.ts';
@@ -66,7 +65,7 @@ function aCluster(objects: Readonly<Record<string, KubernetesObject>>): Kubernet
 }
 
 function plannerOf(definition: AnyDefinition, objects: Readonly<Record<string, KubernetesObject>> = {}) {
-  const program = { name: 'shop-operator', controllers: [definedIn(definition, 'shop-operator')] };
+  const program = { name: 'shop-operator', controllers: [definition] };
   return new Planner({ program, client: aCluster(objects) }, defaultOptions(program), () => 0);
 }
 
@@ -194,7 +193,7 @@ function anOutsideSystem(more: { readonly observeInPlan?: true } = {}) {
   });
   const planned = (object: KubernetesObject) =>
     asked(['plan', 'shop/web'], {
-      program: { name: 'shop-operator', controllers: [definedIn(store, 'shop-operator')] },
+      program: { name: 'shop-operator', controllers: [store] },
       temporal: () => Promise.resolve(aTemporal({})),
       answerTo: ({ method, path, body }) => {
         if (!path.includes('shops')) return { metadata: {} };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TemporalAccess } from '../../src/ask/session.ts';
 import { TemporalProblem } from '../../src/temporal/temporal-problem.ts';
 import { defaultOptions, type Options } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { ApiError } from '../../src/kubernetes/errors.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 import { aPodSet } from '../support/pod-sets.ts';

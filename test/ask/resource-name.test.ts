@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { argumentsOf, parseNamedResource, parseResource } from '../../src/ask/resource-name.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 const SHOP = { program: durableOperator, namespace: 'shop' };
 

@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../src/api/object.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { aPodSet } from '../support/pod-sets.ts';
 import { POD_NAME_ANNOTATION, POD_NAME_LABEL } from '../../src/controllers/pod-label/controller.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z');
 const controllers = configuredControllers(durableOperator);

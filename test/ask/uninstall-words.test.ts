@@ -9,7 +9,7 @@ import {
 import { NAMESPACES } from '../../src/api/kinds.ts';
 import { BUILD_FINALIZER, BUILDS } from '../../src/controllers/git-build/kind.ts';
 import { PodSetKind } from '../../src/controllers/pod-set/kind.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 const NOTHING: LeftBehind = { hanging: [], runs: [], unattended: [], roleBindings: 0 };
 

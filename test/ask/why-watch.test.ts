@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { RunReader, type Run } from '../../src/temporal/run-reader.ts';
 import type { RunTimeline } from '../../src/temporal/timeline.ts';
 

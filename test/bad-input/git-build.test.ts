@@ -19,8 +19,9 @@ import {
   type OddSpec,
 } from '../support/odd-values.ts';
 import { statusIn, writesStatus } from '../support/status-write.ts';
+import { withValues } from '../../src/engine/bound.ts';
 
-const OPTIONS = { ...BUILD_DEFAULTS, hostDir: '/srv/bin' };
+const OPTIONS = { ...BUILD_DEFAULTS, buildHostDir: '/srv/bin' };
 const OWNER = { namespace: 'shop', name: 'sample', uid: 'u' };
 const NOW_MS = Date.parse('2026-01-02T00:00:00Z');
 const LONG_AGO = '2026-01-01T00:00:00Z';
@@ -83,7 +84,7 @@ describe('a spec', () => {
   });
 });
 
-const GIT_BUILD = gitBuild(OPTIONS);
+const GIT_BUILD = withValues(gitBuild, OPTIONS);
 const controller = definedController(GIT_BUILD);
 const META = { ...OWNER, resourceVersion: '1', generation: 1, creationTimestamp: LONG_AGO };
 

@@ -4,7 +4,7 @@ import { defaultOptions } from '../../src/config/config.ts';
 import { workflowIdFor } from '../../src/api/resource-ref.ts';
 import { isObjectName } from '../../src/api/kinds.ts';
 import { controllersOf } from '../../src/program/program.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 const NAMES = [1, 63, 64, 199, 200, 201, 253].map((length) => 'a'.repeat(length));
 const ODD_NAMES = [...NAMES, `${'a'.repeat(199)}-.b`, `${'a.'.repeat(126)}a`];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { argumentsFor, defaultOptions, type CommandName } from '../../src/config/config.ts';
 import { optionTable } from '../../src/config/option-table.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { configOf, SAMPLES } from '../support/configs.ts';
 
 const COMMANDS: readonly CommandName[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
 import { clusterIn, settingsFrom, textsToPublish } from '../../src/config/published.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { VERSION } from '../../src/config/version.ts';
 
 /** A file that is there: this one. */
@@ -17,16 +17,18 @@ const options = (() => {
   };
 })();
 
+/** What of them everybody may know. */
+const PUBLISHED = ['reconciliation', 'controller namespace-role-binding', 'controller git-build'] as const;
+
 const publisher = (version: string) => ({ version, clusterUid: 'uid-1' });
 
 describe('published settings', () => {
   it('are read back as the operator has them', () => {
-    const { reconciliation, build, roleBinding } = options;
     expect(
       settingsFrom(durableOperator, textsToPublish(durableOperator, options, publisher('1.2.3'))),
     ).toMatchObject({
       version: '1.2.3',
-      options: { reconciliation, build, roleBinding },
+      options: Object.fromEntries(PUBLISHED.map((group) => [group, Reflect.get(options, group)])),
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { optionTable } from '../../src/config/option-table.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { aFile, configOf, problemsOf, SAMPLES, type Given } from '../support/configs.ts';
 
 describe('without anything given', () => {
@@ -36,17 +36,17 @@ describe('without anything given', () => {
         retryPeriodMs: 2_000,
       },
       codecServer: { address: { host: '127.0.0.1', port: 9096 }, allowOrigins: ['http://localhost:8233'] },
-      roleBinding: {
-        clusterRole: 'edit',
-        prefix: 'ad-kubernetes-',
+      'controller namespace-role-binding': {
+        roleBindingClusterRole: 'edit',
+        roleBindingPrefix: 'ad-kubernetes-',
         namespaceSelector: [],
         excludeNamespaces: ['kube-system', 'kube-public', 'kube-node-lease'],
       },
-      build: {
-        image: 'golang:1.13',
-        hostDir: '/opt',
-        deadlineMs: 3_600_000,
-        gitTransports: ['https', 'ssh'],
+      'controller git-build': {
+        buildImage: 'golang:1.13',
+        buildHostDir: '/opt',
+        buildDeadline: 3_600_000,
+        buildGitTransports: ['https', 'ssh'],
       },
       generate: {
         check: false,

@@ -1,14 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Controller } from '../../src/engine/controller.ts';
 import type { PolicyRule } from '../../src/api/policy-rule.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
-import { controllersOf } from '../../src/program/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
+import { defaultControllers } from '../../src/program/generate/permissions.ts';
 import { SAMPLE } from '../support/build-samples.ts';
 
-const controllers = controllersOf(durableOperator, {
-  roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
-  build: { image: 'golang:1.26', hostDir: '/opt', deadlineMs: 60_000, gitTransports: ['https'] },
-  reconciliation: {},
+const controllers = defaultControllers(durableOperator, {
+  'namespace-role-binding': { roleBindingPrefix: 'team-' },
 });
 const REF = { controller: '', namespace: 'shop', name: 'web', uid: 'uid-1' };
 

@@ -7,24 +7,25 @@ import {
   desiredRoleBinding,
   type BindingState,
   type RoleBinding,
-  type RoleBindingOptions,
 } from '../../src/controllers/namespace-role-binding/binding.ts';
 import {
   namespaceRoleBinding,
   type NamespaceState,
 } from '../../src/controllers/namespace-role-binding/controller.ts';
 import { parseLabelSelector } from '../../src/api/label-selector.ts';
+import { withValues } from '../../src/engine/bound.ts';
+import type { RoleBindingOptions } from '../../src/controllers/namespace-role-binding/options.ts';
 
 const DEFAULTS: RoleBindingOptions = {
-  clusterRole: 'edit',
-  prefix: 'ad-kubernetes-',
+  roleBindingClusterRole: 'edit',
+  roleBindingPrefix: 'ad-kubernetes-',
   namespaceSelector: [],
   excludeNamespaces: ['kube-system'],
 };
 
 /** As the watcher keeps a namespace that is in this state. */
 function inState(state: NamespaceState): DefinedView {
-  const { primary } = definedController({ ...namespaceRoleBinding(DEFAULTS), view: () => state });
+  const { primary } = definedController({ ...namespaceRoleBinding, view: () => state });
   const view = primary.view({ metadata: aNamespace() });
   if (view === undefined) throw new Error('it is of no interest');
   return view;
@@ -68,7 +69,7 @@ describe('the role binding of a namespace', () => {
   });
 
   it('has the prefix and the ClusterRole that the options say', () => {
-    const options = { ...DEFAULTS, prefix: 'team:', clusterRole: 'view' };
+    const options = { ...DEFAULTS, roleBindingPrefix: 'team:', roleBindingClusterRole: 'view' };
     expect(desiredRoleBinding('a', options)).toMatchObject({
       metadata: { name: 'team:a' },
       subjects: [{ name: 'team:a' }],
@@ -92,7 +93,7 @@ describe('a namespace', () => {
       'terminating',
     ],
   ])('%s', (_, namespace, options, state) => {
-    const controller = definedController(namespaceRoleBinding(options));
+    const controller = definedController(withValues(namespaceRoleBinding, options));
     expect(controller.primary.view({ metadata: namespace })).toMatchObject({ resource: { view: state } });
   });
 });
@@ -167,7 +168,7 @@ describe('what is done', () => {
     'ours, with another role',
     'foreign',
   ];
-  const controller = definedController(namespaceRoleBinding(DEFAULTS));
+  const controller = definedController(namespaceRoleBinding);
   const decide = (state: NamespaceState | 'gone', binding?: BindingState) => {
     if (state === 'gone') return controller.decide('gone', 0);
     const view = binding && { uid: 'uid-2', resourceVersion: '8', state: binding, role: 'ClusterRole admin' };
@@ -247,7 +248,7 @@ describe('what is done', () => {
 });
 
 describe('what the watcher keeps', () => {
-  const controller = definedController(namespaceRoleBinding(DEFAULTS));
+  const controller = definedController(namespaceRoleBinding);
   const [bindings] = controller.children;
 
   it('of a namespace is whether it is selected', () => {
@@ -282,7 +283,9 @@ describe('what the watcher keeps', () => {
   });
 
   it('may be decided on with permission to bind the configured ClusterRole alone', () => {
-    const { permissions } = definedController(namespaceRoleBinding({ ...DEFAULTS, clusterRole: 'view' }));
+    const { permissions } = definedController(
+      withValues(namespaceRoleBinding, { ...DEFAULTS, roleBindingClusterRole: 'view' }),
+    );
     const binds = permissions.filter(({ verbs }) => verbs.includes('bind'));
     expect(binds).toEqual([
       {

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { installManifest as installManifestNow } from '../../deploy/install.ts';
 import { mergeRules } from '../../src/program/generate/merge-rules.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';
 import { buildPrograms } from '../../local/build.ts';
 import { outputOf } from '../../local/program-output.ts';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { buildPrograms } from '../../local/build.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { fieldsOf } from '../../src/api/fields.ts';
 import { definitionsOf } from '../../src/program/generate/field-schema.ts';
 import { resourcePath } from '../../src/kubernetes/paths.ts';

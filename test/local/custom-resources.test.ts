@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyCustomResources, CustomResourcesMissing } from '../../local/custom-resources.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { definitionsOf } from '../../src/program/generate/field-schema.ts';
 import { aFakeApi } from '../support/fake-api.ts';
 import { answerJson, aStatus, type Handler } from '../support/fake-api-server.ts';

@@ -9,9 +9,8 @@ import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { defineController } from '../../src/api/controller.ts';
 import { parseConfig } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
-import { definedIn } from '../../src/program/defined.ts';
-import type { Program, ProgramController } from '../../src/program/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
+import type { Program } from '../../src/program/program.ts';
 import { Bucket } from '../support/bucket.ts';
 import { configOf } from '../support/configs.ts';
 
@@ -35,10 +34,10 @@ describe('the operator that local starts', () => {
     const [one, other, more] = ['one', 'other', 'more'].map((name) => {
       const options = z.object({ [`${name}Region`]: z.string().default('here') });
       const definition = { name, for: Bucket, options, observe: () => Promise.resolve({}) };
-      return definedIn(defineController({ ...definition, decide: (_, next) => next.converged('') }), 'shop');
+      return defineController({ ...definition, decide: (_, next) => next.converged('') });
     });
     if (one === undefined || other === undefined || more === undefined) throw new Error('there are three');
-    const shop = (...controllers: readonly ProgramController[]): Program => ({ name: 'shop', controllers });
+    const shop = (...controllers: Program['controllers']): Program => ({ name: 'shop', controllers });
     const parsedBy = async (program: Program, args: readonly string[]) => {
       const parsed = await parseConfig(program, args, {});
       if (parsed.kind !== 'config') throw new Error(parsed.output);

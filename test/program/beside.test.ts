@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { bucket } from '../../examples/bucket/src/bucket.ts';
 import { bucketDefaults } from '../../examples/bucket/src/defaults.ts';
 import { defaultOptions } from '../../src/config/config.ts';
-import { definedBeside } from '../../src/program/defined.ts';
 import { definitionsOf } from '../../src/program/generate/field-schema.ts';
 import { controllersOf } from '../../src/program/program.ts';
 import { siteControllers, Site } from '../support/site-operator.ts';
@@ -19,7 +18,7 @@ const other = { name: 'other', for: Shop, decide };
 const declaring = { owns: [CONFIG_MAPS], children: () => [] };
 const ofServices = { for: SERVICES, view: () => 'there', ...declaring };
 
-const program = { name: 'site-operator', controllers: definedBeside(siteControllers, 'site-operator') };
+const program = { name: 'site-operator', controllers: siteControllers };
 const [site, siteDefaults] = controllersOf(program, defaultOptions(program));
 
 describe('two controllers of one program for one type', () => {

@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { StepRun } from '../../activities/step-run.ts';
-import { durationMs } from '../../src/index.ts';
-import { defineController } from '../../src/api/controller.ts';
+import { allow, CONFIG_MAPS, defineController, durationMs, withOptions } from '../../src/index.ts';
 import { defaultOptions, parseConfig, type Options } from '../../src/config/config.ts';
 import { settingsFrom, textsToPublish } from '../../src/config/published.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
-import { definedIn } from '../../src/program/defined.ts';
-import type { Program } from '../../src/program/program.ts';
+import { controllersOf, type Program } from '../../src/program/program.ts';
 import { reconcilersOf } from '../../src/program/reconcilers.ts';
 import { Bucket, UNDER_WAY } from '../support/bucket.ts';
 import { aFile } from '../support/configs.ts';
@@ -56,7 +54,7 @@ function anOperator(options: z.ZodObject = OPTIONS) {
     },
     status: ({ options: given }) => ({ url: JSON.stringify(given) }),
   });
-  const program: Program = { name: 'bucket-operator', controllers: [definedIn(bucket, 'bucket-operator')] };
+  const program: Program = { name: 'bucket-operator', controllers: [bucket] };
   return { program, made, seen };
 }
 
@@ -118,6 +116,37 @@ describe('an option of a controller', () => {
     expect(settingsFrom(odd, texts)?.options).toMatchObject({ 'controller bucket': { settle: 120_000 } });
   });
 
+  it('is a list of strings, or of some words, with commas or as a list of a file; each entry once', async () => {
+    const host = z.string().regex(/^[a-z]+$/, 'is not a host; use lower-case letters');
+    const { program: odd } = anOperator(
+      z.object({
+        hosts: z.array(host).default(['a', 'b']).meta({ argument: 'names', unset: 'all' }),
+        tiers: z.array(z.enum(['hot', 'cold'])).optional(),
+      }),
+    );
+    const parsed = async (...args: readonly string[]) => {
+      const read = await parseConfig(odd, args, LOCAL);
+      const its: unknown =
+        read.kind === 'config' ? Reflect.get(read.config, 'controller bucket') : read.output;
+      return its;
+    };
+    expect(await parsed()).toEqual({ hosts: ['a', 'b'] });
+    expect(await parsed('--hosts=c, d,c', '--tiers=hot')).toEqual({ hosts: ['c', 'd'], tiers: ['hot'] });
+    expect(await parsed('--config', aFile('hosts: [c, d]\n'))).toEqual({ hosts: ['c', 'd'] });
+    expect(await parsed('--hosts=c,D', '--tiers=warm')).toMatch(
+      /--hosts "c,D" contains "D", which is not a host; use .*\n.*--tiers "warm" contains "warm", which is unknown; write one of hot, cold\n/,
+    );
+    expect(await parsed('--config', aFile('hosts: [1]\ntiers: {a: b}\n'))).toMatch(
+      /hosts \[1\] contains 1, which is not a string; put it in quotes\n.* is not a list; write names separated by commas\n/,
+    );
+    expect(await parsed('--help')).toMatch(/--hosts <names> +\(default: a,b\)\n +--tiers <list>/);
+    const read = await parseConfig(odd, ['--hosts=c,d'], LOCAL);
+    if (read.kind !== 'config') throw new Error(read.output);
+    const texts = textsToPublish(odd, read.config, { version: '1', clusterUid: undefined });
+    expect(texts).toMatchObject({ hosts: 'c,d' });
+    expect(settingsFrom(odd, texts)?.options).toMatchObject({ 'controller bucket': { hosts: ['c', 'd'] } });
+  });
+
   it('is refused with what its schema says, beside all else that is wrong', async () => {
     expect(await given(['--store-url', 'nowhere', '--retries', 'x', '--resync', '1'])).toMatch(
       /--resync "1" is not a duration.*\n.*--store-url "nowhere" is not valid: Invalid URL\n.*--retries "x" is not valid/,
@@ -148,7 +177,7 @@ describe('an option of a controller', () => {
       /apiToken of controller bucket looks secret, and options are published/,
     ],
     ['storeUrl', z.string(), /storeUrl of controller bucket needs a default, or has to be optional/],
-    ['hosts', z.array(z.string()).default([]), /hosts of controller bucket has to be a string, a number/],
+    ['ports', z.array(z.number()).default([]), /ports of controller bucket has to be a string, a number/],
     ['resync', z.string().default('1m'), /there are two options --resync; rename that of a controller/],
   ])('cannot be %s of %p', async (name, field, problem) => {
     const odd = anOperator(z.object({ [name]: field })).program;
@@ -185,5 +214,53 @@ describe('clients of outside systems', () => {
       ['decide', values, 'there'],
       ['run', values, 'there', 'key-1'],
     ]);
+  });
+});
+
+describe('a controller whose definition follows from its options', () => {
+  const selector = z.codec(z.string(), z.object({ label: z.string() }), {
+    decode: (label) => ({ label }),
+    encode: ({ label }) => label,
+  });
+  const shelf = withOptions(
+    z.object({ shelfSelector: selector.prefault('a'), shelfName: z.string().default('top') }),
+    ({ shelfSelector, shelfName }, { namespaces }) =>
+      defineController({
+        name: 'shelf',
+        for: Bucket,
+        permissions: [
+          allow(CONFIG_MAPS, ['get'], { names: [shelfName, shelfSelector.label, ...namespaces] }),
+        ],
+        decide: (_, next) => next.converged('it stands'),
+      }),
+  );
+  const shelves: Program = { name: 'shelves', controllers: [shelf] };
+  /** What it may read, with some options. */
+  const readable = async (args: readonly string[], controllers: Program['controllers'] = [shelf]) => {
+    const read = await parseConfig(shelves, args, LOCAL);
+    if (read.kind !== 'config') throw new Error(read.output);
+    const [controller] = controllersOf({ ...shelves, controllers }, read.config);
+    return controller?.permissions.flatMap(({ resourceNames = [] }) => resourceNames);
+  };
+
+  it('is made of what the operator has, and of the namespaces that it watches', async () => {
+    expect(await readable([])).toEqual(['top', 'a']);
+    const args = ['--shelf-name=low', '--shelf-selector=b', '--namespaces=x,y'];
+    expect(await readable(args)).toEqual(['low', 'b', 'x', 'y']);
+  });
+
+  it('keeps what a test has replaced', async () => {
+    const replaced = { ...shelf, permissions: [] };
+    expect(await readable(['--shelf-name=low'], [replaced])).toEqual([]);
+  });
+
+  it('is refused where an option has no default, or no name of an option', () => {
+    const define = () => shelf;
+    expect(() => withOptions(z.object({ shelfName: z.string() }), define)).toThrow(
+      'withOptions: the option shelfName needs a default, or has to be optional',
+    );
+    expect(() => withOptions(z.object({ 'shelf-name': z.string().default('') }), define)).toThrow(
+      'the option "shelf-name" must be in camelCase',
+    );
   });
 });

@@ -11,7 +11,6 @@ import { allow, type PolicyRule } from '../../src/api/policy-rule.ts';
 import { type ResourceType } from '../../src/api/resource-type.ts';
 import { fieldsOf } from '../../src/api/fields.ts';
 import { JOBS } from '../../src/api/kinds.ts';
-import { definedIn } from '../../src/program/defined.ts';
 import { breakingChanges } from '../../src/program/generate/breaking-changes.ts';
 import { Definition } from '../../src/program/generate/field-schema.ts';
 import { runGenerate } from '../../src/program/generate/generate.ts';
@@ -49,7 +48,7 @@ function aProgram({ kind = aKind(), permissions = [], owns = [], ...more }: Shop
     steps: {},
     decide: (_, next) => next.converged('nothing is to be done'),
   });
-  return { name: 'shop-operator', controllers: [definedIn(shop, 'shop-operator')] };
+  return { name: 'shop-operator', controllers: [shop] };
 }
 
 let project: string;

@@ -3,9 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defaultOptions } from '../../src/config/config.ts';
-import { ConfigurationError } from '../../src/config/configuration-error.ts';
-import { definedIn } from '../../src/program/defined.ts';
-import { chosenControllers, controllersOf } from '../../src/program/program.ts';
+import { chosenControllers } from '../../src/program/program.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 import { asked, aTemporal } from '../support/ask-session.ts';
 import { publishedWebsite } from '../support/website.ts';
@@ -32,13 +30,6 @@ describe('a program with a controller of its own', () => {
     expect(help).toContain('name of the Lease (default: shop-operator)');
     expect(help).toContain('task queue of watcher and workers (default: shop-operator)');
     expect(help).not.toMatch(/git-build|namespace-role-binding/);
-  });
-
-  it('has a value for every option, also for those that it does not show', () => {
-    expect(defaultOptions(program)).toMatchObject({
-      reconciliation: { controllers: ['shelf'] },
-      build: { hostDir: '/opt' },
-    });
   });
 
   it.each(['why', 'get'])('answers %s about its kinds, and about no others', async (command) => {
@@ -77,19 +68,10 @@ describe('a program with a controller of its own', () => {
     expect(stdout).not.toContain('said by durable-operator');
   });
 
-  it('refuses two controllers of one name', async () => {
-    const sentence = 'two controllers are named shelf; give each a name of its own';
-    const twice = { ...program, controllers: [...program.controllers, ...program.controllers] };
-    expect(() => controllersOf(twice, defaultOptions(program))).toThrow(new ConfigurationError(sentence));
-    const { stderr, status } = await asked(['get'], { program: twice });
-    expect(stderr).toContain(sentence);
-    expect(status).toBe(2);
-  });
-
   it('refuses some namespaces for a controller whose objects are in others, unless it is left out', () => {
     const website = {
       name: 'website-operator',
-      controllers: [definedIn(publishedWebsite, 'website-operator')],
+      controllers: [publishedWebsite],
     };
     const { reconciliation, ...options } = defaultOptions(website);
     const chosen = (namespaces: readonly string[], controllers = ['website']) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { defaultOptions } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import type { KubernetesClient } from '../../src/kubernetes/client.ts';
 import { errorFromAnswer } from '../../src/kubernetes/errors.ts';
 import { ownCluster } from '../../src/program/own-cluster.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { answer } from '../../src/ask/command-line.ts';
 import type { Session, SessionOptions, TemporalAccess } from '../../src/ask/session.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import type { KubernetesClient, RequestOptions } from '../../src/kubernetes/client.ts';
 import { RunReader } from '../../src/temporal/run-reader.ts';
 

@@ -1,12 +1,13 @@
-import type { BuildSpec, GitBuildOptions } from '../../src/controllers/git-build/kind.ts';
+import type { BuildSpec } from '../../src/controllers/git-build/kind.ts';
+import type { GitBuildOptions } from '../../src/controllers/git-build/options.ts';
 
 /* Apart from builds.ts, which loads an operator: a test of decisions needs none. */
 
 export const BUILD_DEFAULTS: GitBuildOptions = {
-  image: 'golang:1.13',
-  hostDir: '/opt',
-  deadlineMs: 3_600_000,
-  gitTransports: ['https', 'ssh'],
+  buildImage: 'golang:1.13',
+  buildHostDir: '/opt',
+  buildDeadline: 3_600_000,
+  buildGitTransports: ['https', 'ssh'],
 };
 
 /** The spec of the sample. */

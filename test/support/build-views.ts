@@ -10,7 +10,7 @@ import type { BuildLookups, NameHolder, Sharer } from '../../src/controllers/git
 import type { NodeState } from '../../src/controllers/git-build/node.ts';
 import { specHash } from '../../src/controllers/git-build/spec.ts';
 import type { JobView, PodView } from '../../src/controllers/git-build/views.ts';
-import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
+import { SAMPLE } from './build-samples.ts';
 
 export const FINALIZER = 'job.finalizers.test.inspur.com';
 const HASH = specHash(SAMPLE);
@@ -173,7 +173,7 @@ function saying(build: BuildGiven, reason: string): BuildGiven {
   return { ...build, status: { conditions, ...build.status } };
 }
 
-export const GIT_BUILD: AnyDefinition = gitBuild(BUILD_DEFAULTS);
+export const GIT_BUILD: AnyDefinition = gitBuild;
 
 function nodeOf(name: string, state: NodeState): KubernetesObject | undefined {
   if (state === 'gone') return undefined;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseConfig, type Config, type Parsed } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'durable-operator-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -48,15 +48,29 @@ export const SAMPLES: readonly Sample[] = [
   sample('require-approval-over', '20', { reconciliation: { requireApprovalOver: 20 } }),
   sample('approvers-checked', 'true', { reconciliation: { areApproversChecked: true } }),
   sample('namespace-selector', 'a=b', {
-    roleBinding: { namespaceSelector: [{ key: 'a', operator: 'in', values: ['b'] }] },
+    'controller namespace-role-binding': {
+      namespaceSelector: [{ key: 'a', operator: 'in', values: ['b'] }],
+    },
   }),
-  sample('exclude-namespaces', 'x', { roleBinding: { excludeNamespaces: ['x'] } }, '[x]'),
-  sample('role-binding-cluster-role', 'view', { roleBinding: { clusterRole: 'view' } }),
-  sample('role-binding-prefix', 'g-', { roleBinding: { prefix: 'g-' } }),
-  sample('build-image', 'go:2', { build: { image: 'go:2' } }),
-  sample('build-host-dir', '/srv', { build: { hostDir: '/srv' } }),
-  sample('build-deadline', '2m', { build: { deadlineMs: 120_000 } }),
-  sample('build-git-transports', 'http', { build: { gitTransports: ['http'] } }, '[http]'),
+  sample(
+    'exclude-namespaces',
+    'x',
+    { 'controller namespace-role-binding': { excludeNamespaces: ['x'] } },
+    '[x]',
+  ),
+  sample('role-binding-cluster-role', 'view', {
+    'controller namespace-role-binding': { roleBindingClusterRole: 'view' },
+  }),
+  sample('role-binding-prefix', 'g-', { 'controller namespace-role-binding': { roleBindingPrefix: 'g-' } }),
+  sample('build-image', 'go:2', { 'controller git-build': { buildImage: 'go:2' } }),
+  sample('build-host-dir', '/srv', { 'controller git-build': { buildHostDir: '/srv' } }),
+  sample('build-deadline', '2m', { 'controller git-build': { buildDeadline: 120_000 } }),
+  sample(
+    'build-git-transports',
+    'http',
+    { 'controller git-build': { buildGitTransports: ['http'] } },
+    '[http]',
+  ),
   sample('health-addr', '[::1]:1', { health: { address: { host: '::1', port: 1 } } }, '"[::1]:1"'),
   sample('log-level', 'debug', { log: { level: 'debug' } }),
   sample('log-format', 'pretty', { log: { format: 'pretty' } }),

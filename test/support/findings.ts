@@ -5,7 +5,7 @@ import type { TimelineNextStep, RunTimeline, StepEntry } from '../../src/tempora
 import type { Run } from '../../src/temporal/run-reader.ts';
 import { configuredControllers } from '../../src/ask/controllers.ts';
 import { defaultOptions } from '../../src/config/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { aPodOf, aPodSet, NOW_MS, observationOf } from './pod-sets.ts';
 
 /*

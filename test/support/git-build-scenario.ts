@@ -10,12 +10,12 @@ import { buildLookups } from '../../src/controllers/git-build/lookups.ts';
 import { Sharers } from '../../src/controllers/git-build/sharing.ts';
 import { BUILD_DEFAULTS, SAMPLE } from './build-samples.ts';
 
-type GitBuild = ReturnType<typeof gitBuild>;
+type GitBuild = typeof gitBuild;
 type Objects = Record<string, AnyObject | undefined>;
 
 /** An attempt may stop anywhere, and would hold up all that wait for its reading. */
 export const GIT_BUILD: GitBuild = {
-  ...gitBuild(BUILD_DEFAULTS),
+  ...gitBuild,
   lookups: buildLookups(() => new Sharers(BUILD_DEFAULTS, [])),
 };
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { RBAC_GROUP } from '../../src/api/kinds.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../src/kubernetes/client.ts';
 import { loadKubeConfig } from '../../src/kubernetes/config.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { definitionsOf } from '../../src/program/generate/field-schema.ts';
 import { applyCustomResources } from '../../local/custom-resources.ts';
 import { applyManifest } from '../../local/manifests.ts';

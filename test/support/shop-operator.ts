@@ -1,38 +1,18 @@
-import type { Controller } from '../../src/engine/controller.ts';
-import { converged } from '../../src/runs/decision.ts';
-import { operatorProgram } from '../../src/program/operator.ts';
-import type { Program } from '../../src/program/program.ts';
+import { z } from 'zod';
+import { defineController, defineKind, operator } from '../../src/index.ts';
 
-export const SHELVES = {
-  ...{ group: 'shop.io', version: 'v1', plural: 'shelves', kind: 'Shelf', namespaced: true },
-};
+export const Shelf = defineKind({
+  ...{ group: 'shop.io', version: 'v1', plural: 'shelves', kind: 'Shelf', description: 'A shelf.' },
+  spec: z.object({}),
+});
 
-const shelf: Controller = {
+const shelf = defineController({
   name: 'shelf',
-  workflowType: 'shelf',
-  summary: ({ name }) => `Shelf ${name}`,
-  steps: {},
-  primary: { type: SHELVES, view: (object) => object },
-  children: [],
-  observation: (view) => view,
-  decide: () => converged('it stands'),
-  permissions: [],
-};
+  for: Shelf,
+  decide: (_, next) => next.converged('it stands'),
+});
 
 /** An operator of somebody else, with a controller of their own. */
-export const shopOperator: Program = {
-  name: 'shop-operator',
-  controllers: [
-    {
-      name: 'shelf',
-      controller: () => shelf,
-      reconciler: () => ({
-        controller: shelf,
-        observe: () => Promise.resolve({}),
-        perform: () => Promise.reject(new Error('it has no steps')),
-      }),
-    },
-  ],
-};
+export const shopOperator = { name: 'shop-operator', controllers: [shelf] };
 
-if (import.meta.main) await operatorProgram(shopOperator).main();
+if (import.meta.main) await operator(shopOperator).main();

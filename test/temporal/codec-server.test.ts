@@ -4,7 +4,7 @@ import { defaultPayloadConverter, type Payload, type PayloadCodec } from '@tempo
 import { z } from 'zod';
 import { parseConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import type { ListeningServer } from '../../src/observability/http-server.ts';
 import { runCodecServer, startCodecServer } from '../../src/temporal/codec-server.ts';
 import { payloadEncryption } from '../../src/temporal/data-converter.ts';

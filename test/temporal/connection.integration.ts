@@ -9,7 +9,7 @@ import { parseConfig } from '../../src/config/config.ts';
 import { clientConnection } from '../../src/config/temporal.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/runs/search-attributes.ts';
 import { ConfigurationError } from '../../src/config/configuration-error.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 import { connectToTemporal } from '../../src/temporal/connection.ts';
 import { registerSearchAttributes } from '../../src/temporal/registration.ts';
 import { aCertificateAuthority } from '../support/certificate-authority.ts';

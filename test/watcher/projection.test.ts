@@ -1,17 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, ObjectMeta } from '../../src/api/object.ts';
-import { controllersOf } from '../../src/program/program.ts';
+import { defaultControllers } from '../../src/program/generate/permissions.ts';
 import { projectChild, projectPrimary } from '../../src/watcher/known-objects.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../support/build-samples.ts';
+import { SAMPLE } from '../support/build-samples.ts';
 import { FINALIZER, LABELS } from '../support/build-views.ts';
 import { labelsFor } from '../../src/controllers/pod-set/pod.ts';
 import { POD_SET_KIND } from '../support/pod-sets.ts';
-import { durableOperator } from '../../src/controllers/program.ts';
+import { durableOperator } from '../../src/controllers/index.ts';
 
-const controllers = controllersOf(durableOperator, {
-  roleBinding: { clusterRole: 'edit', prefix: 'team-', namespaceSelector: [], excludeNamespaces: [] },
-  build: BUILD_DEFAULTS,
-  reconciliation: {},
+const controllers = defaultControllers(durableOperator, {
+  'namespace-role-binding': { roleBindingPrefix: 'team-' },
 });
 const LARGE = 'x'.repeat(200 * 1024);
 /** Two bytes a character for JavaScript. */

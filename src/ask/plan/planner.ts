@@ -10,7 +10,7 @@ import type { ResourceRef } from '../../api/resource-ref.ts';
 import { OutsideNotAsked } from '../../engine/bound.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { ApiError, isOf } from '../../kubernetes/errors.ts';
-import type { Program } from '../../program/program.ts';
+import { rehearsing, type Program } from '../../program/program.ts';
 import { reconcilersOf, type Reconcilers } from '../../program/reconcilers.ts';
 import { AskProblem } from '../ask.ts';
 import { reconcilerOf } from '../cluster/live.ts';
@@ -49,9 +49,9 @@ export class Planner {
     options: Options,
     now: () => number,
   ) {
-    const rehearsing = asked.controllers.map((each) => each.rehearsing?.() ?? each);
-    this.#unobserved = new Set(rehearsing.flatMap(({ name, isUnobserved }) => (isUnobserved ? name : [])));
-    const program = { ...asked, controllers: rehearsing };
+    const program = rehearsing(asked);
+    const { controllers } = program;
+    this.#unobserved = new Set(controllers.flatMap(({ name, isUnobserved }) => (isUnobserved ? name : [])));
     this.#program = program;
     this.#client = dryRunOnly(client);
     this.#rehearsal = new Rehearsal(client);

@@ -8,12 +8,14 @@ import {
   NODES,
   PODS,
   StepError,
+  withOptions,
   type DecisionContext,
   type Deletion,
   type Kube,
   type KubernetesObject,
   type NamespacedName,
   type NewObject,
+  type OperatorScope,
 } from '../../api/index.ts';
 import { listed } from './artifacts.ts';
 import { nameTaken } from './causes.ts';
@@ -27,10 +29,10 @@ import {
   BUILDS,
   type Artifact,
   type BuildSpec,
-  type GitBuildOptions,
   type ParsedBuild,
   type StoredBuild,
 } from './kind.ts';
+import { BUILD_OPTIONS, type GitBuildOptions } from './options.ts';
 import { buildLookups, holderOf } from './lookups.ts';
 import { Sharers } from './sharing.ts';
 import { checkSpec, type SpecOptions } from './spec.ts';
@@ -39,12 +41,10 @@ import { jobView, podView, type BuildChild, type JobView } from './views.ts';
 
 type Context = DecisionContext<Build, BuildChild, undefined, unknown, BuildLookups>;
 
-/**
- * Builds a binary by a Job, and removes it from every node when the resource is deleted.
- *
- * @param namespaces that the operator watches. Default: all
- */
-export function gitBuild(options: GitBuildOptions, namespaces: readonly string[] = []) {
+/** Builds a binary by a Job, and removes it from every node when the resource is deleted. */
+export const gitBuild = withOptions(BUILD_OPTIONS, gitBuildWith);
+
+function gitBuildWith(options: GitBuildOptions, { namespaces }: OperatorScope) {
   const sharers = new Sharers(options, namespaces);
   const ofBuilds = {
     labelSelector: BUILD_UID_LABEL,

@@ -11,9 +11,9 @@ import {
   PURPOSE_LABEL,
   SPEC_HASH_ANNOTATION,
   type BuildSpec,
-  type GitBuildOptions,
   type JobPurpose,
 } from './kind.ts';
+import type { GitBuildOptions } from './options.ts';
 
 /** The resource that a Job is for. */
 type JobOwner = Pick<Identity, 'namespace' | 'name' | 'uid'>;
@@ -48,7 +48,7 @@ export function buildJob(owner: JobOwner, { spec, hash }: BuildJobSpec, options:
     BUILD_COMMAND: spec.buildCommand,
     BINARY_NAME: spec.binaryName,
     // Limits redirects and submodules, too: git(1), GIT_ALLOW_PROTOCOL.
-    GIT_ALLOW_PROTOCOL: options.gitTransports.join(':'),
+    GIT_ALLOW_PROTOCOL: options.buildGitTransports.join(':'),
     GIT_TERMINAL_PROMPT: '0',
   };
   const { uid, name } = owner;
@@ -124,12 +124,12 @@ function job({ namespace, name, uid }: JobOwner, options: GitBuildOptions, parts
   };
 }
 
-function deadlineSeconds({ deadlineMs }: GitBuildOptions): number {
-  return Math.ceil(deadlineMs / 1000);
+function deadlineSeconds({ buildDeadline }: GitBuildOptions): number {
+  return Math.ceil(buildDeadline / 1000);
 }
 
 function podSpec(options: GitBuildOptions, { podSpec: more, container }: JobParts) {
-  const { image, hostDir } = options;
+  const { buildImage: image, buildHostDir: hostDir } = options;
   return {
     restartPolicy: 'Never',
     // The deadline of a Job does not end its Pods once the Job is deleted.

@@ -224,18 +224,3 @@ export const NODE_ANNOTATION = 'durable-operator.dev/node';
 export const BINARIES_ANNOTATION = 'durable-operator.dev/binaries';
 /** The most that one Job removes. The next Job removes the rest. */
 export const BINARIES_MAX = 16;
-
-/** How git may fetch a source. `ssh` also allows `git@host:path`. */
-export const GIT_TRANSPORTS = ['https', 'ssh', 'http', 'git'] as const;
-export type GitTransport = (typeof GIT_TRANSPORTS)[number];
-
-/** The operator's options for this controller, parsed. */
-export interface GitBuildOptions {
-  /** Of the Jobs' containers: `golang:1.13`. It has bash, git and coreutils. */
-  readonly image: string;
-  /** The directory of each node that binaries are copied to: `/opt`. */
-  readonly hostDir: string;
-  /** How long a Job may take, in milliseconds. */
-  readonly deadlineMs: number;
-  readonly gitTransports: readonly GitTransport[];
-}

@@ -1,13 +1,6 @@
 import { hash } from 'node:crypto';
-import {
-  CLEANUP_SUFFIX,
-  FORBIDDEN_CLONE_ROOTS,
-  LIMITS,
-  SPEC_FIELDS,
-  type BuildSpec,
-  type GitBuildOptions,
-  type GitTransport,
-} from './kind.ts';
+import { CLEANUP_SUFFIX, FORBIDDEN_CLONE_ROOTS, LIMITS, SPEC_FIELDS, type BuildSpec } from './kind.ts';
+import type { GitBuildOptions, GitTransport } from './options.ts';
 
 /** A spec that was checked, or all that is wrong with it. */
 export type CheckedSpec =
@@ -16,7 +9,7 @@ export type CheckedSpec =
   | { readonly ok: false; readonly problems: readonly string[] };
 
 /** The options that a spec is checked against. */
-export type SpecOptions = Pick<GitBuildOptions, 'hostDir' | 'gitTransports'>;
+export type SpecOptions = Pick<GitBuildOptions, 'buildHostDir' | 'buildGitTransports'>;
 
 /** @param raw `spec` as the API server has it: of any shape, where the schema is another or was another once */
 export function checkSpec(raw: unknown, options: SpecOptions): CheckedSpec {
@@ -69,8 +62,8 @@ function keeps(value: string, { maxLength, pattern }: (typeof LIMITS)['jobName']
 type Rule = (value: string, options: SpecOptions) => string | undefined;
 
 const BEYOND_PATTERNS: { readonly [Name in keyof BuildSpec]?: Rule } = {
-  gitUrl: (url, { gitTransports }) => problemOfUrl(url, gitTransports),
-  clonePath: (path, { hostDir }) => problemOfPath(path, hostDir),
+  gitUrl: (url, { buildGitTransports }) => problemOfUrl(url, buildGitTransports),
+  clonePath: (path, { buildHostDir }) => problemOfPath(path, buildHostDir),
   jobName: (name) =>
     name.endsWith(CLEANUP_SUFFIX)
       ? `must not end in ${CLEANUP_SUFFIX}, which is reserved for the cleanup Job`

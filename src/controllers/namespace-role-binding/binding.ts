@@ -1,15 +1,6 @@
 import { MANAGED_BY_LABEL, ROLE_BINDINGS, truncate } from '../../api/index.ts';
-import type { KubernetesObject, LabelSelector } from '../../api/index.ts';
-
-/** The operator's options for this controller, parsed. */
-export interface RoleBindingOptions {
-  /** The ClusterRole that every binding refers to: `edit`. */
-  readonly clusterRole: string;
-  /** What the binding's and the group's name begin with: `ad-kubernetes-`. */
-  readonly prefix: string;
-  readonly namespaceSelector: LabelSelector;
-  readonly excludeNamespaces: readonly string[];
-}
+import type { KubernetesObject } from '../../api/index.ts';
+import type { RoleBindingOptions } from './options.ts';
 
 /** A subject, or a role. */
 interface Reference {
@@ -53,22 +44,22 @@ const [LABEL = '', OURS = ''] = OUR_LABEL.split('=');
 const NAME_MAX = 253;
 
 /** The RoleBinding that a namespace's team is to have. */
-export function desiredRoleBinding(namespace: string, { prefix, clusterRole }: RoleBindingOptions) {
-  const name = prefix + namespace;
+export function desiredRoleBinding(namespace: string, options: RoleBindingOptions) {
+  const name = options.roleBindingPrefix + namespace;
   const { group: apiGroup } = ROLE_BINDINGS;
   return {
     apiVersion: `${apiGroup}/v1`,
     kind: 'RoleBinding',
     metadata: { name, namespace, labels: { [LABEL]: OURS } },
     subjects: [{ kind: 'Group', name, apiGroup }],
-    roleRef: { apiGroup, kind: 'ClusterRole', name: clusterRole },
+    roleRef: { apiGroup, kind: 'ClusterRole', name: options.roleBindingClusterRole },
   };
 }
 
 /** Undefined where it is not the one with our name. */
 export function bindingView(object: KubernetesObject, options: RoleBindingOptions): BindingView | undefined {
   const { namespace = '', name, uid, resourceVersion } = object.metadata;
-  if (name !== options.prefix + namespace || !isRoleBinding(object)) return undefined;
+  if (name !== options.roleBindingPrefix + namespace || !isRoleBinding(object)) return undefined;
   const { kind, name: role } = object.roleRef;
   const state = bindingState(object, namespace, options);
   return { uid, resourceVersion, state, role: `${kind} ${truncate(role, NAME_MAX)}` };

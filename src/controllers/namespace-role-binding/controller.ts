@@ -7,23 +7,21 @@ import {
   matchesLabels,
   NAMESPACES,
   ROLE_BINDINGS,
+  withOptions,
 } from '../../api/index.ts';
 import type { Advice, Cause, Ignored, KubernetesObject, ObjectMeta, Decision } from '../../api/index.ts';
 import type { NextOf, NamespacedName } from '../../api/index.ts';
-import {
-  bindingView,
-  desiredRoleBinding,
-  OUR_LABEL,
-  type BindingView,
-  type RoleBindingOptions,
-} from './binding.ts';
+import { bindingView, desiredRoleBinding, OUR_LABEL, type BindingView } from './binding.ts';
+import { ROLE_BINDING_OPTIONS, type RoleBindingOptions } from './options.ts';
 
 /** What a Namespace calls for. */
 export type NamespaceState = 'terminating' | 'unselected' | 'selected';
 
 /** Gives the directory group of each namespace's team `edit` in that namespace, by a RoleBinding. */
-export function namespaceRoleBinding(options: RoleBindingOptions) {
-  const { clusterRole, prefix } = options;
+export const namespaceRoleBinding = withOptions(ROLE_BINDING_OPTIONS, namespaceRoleBindingWith);
+
+function namespaceRoleBindingWith(options: RoleBindingOptions) {
+  const { roleBindingClusterRole: clusterRole, roleBindingPrefix: prefix } = options;
   const nameFor = ({ name }: NamespacedName) => ({
     type: ROLE_BINDINGS,
     namespace: name,

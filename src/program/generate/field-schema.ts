@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isKind } from '../../api/controller.ts';
 import type { CustomResourceDefinition } from '../../api/kind.ts';
 import type { Program } from '../program.ts';
 import { manifest, type Files } from './files.ts';
@@ -48,7 +49,7 @@ export type Definition = z.infer<typeof Definition>;
 
 /** The CustomResourceDefinitions of a program, each once. */
 export function definitionsOf({ controllers }: Program): readonly CustomResourceDefinition[] {
-  return [...new Set(controllers.flatMap(({ definition }) => definition ?? []))];
+  return [...new Set(controllers.flatMap(({ for: type }) => (isKind(type) ? type.manifest : [])))];
 }
 
 /** A file for each. */

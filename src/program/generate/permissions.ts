@@ -1,4 +1,5 @@
 import { defaultOptions } from '../../config/config.ts';
+import { withOptionsOf } from '../../config/controller-options.ts';
 import { allow, type PolicyRule } from '../../api/policy-rule.ts';
 import { type Controller } from '../../engine/controller.ts';
 import { type ResourceType } from '../../api/resource-type.ts';
@@ -6,13 +7,16 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../api/kinds.ts';
 import { controllersOf, type Program } from '../program.ts';
 import { mergeRules, ruleText } from './merge-rules.ts';
 
-/** All controllers with default options, except for the ClusterRole that namespace-role-binding may bind. */
-export function defaultControllers(program: Program, clusterRole?: string): readonly Controller[] {
-  const { roleBinding, ...options } = defaultOptions(program);
-  return controllersOf(program, {
-    ...options,
-    roleBinding: { ...roleBinding, clusterRole: clusterRole ?? roleBinding.clusterRole },
-  });
+/**
+ * All controllers with default options.
+ *
+ * @param values of other options, by the names of their controllers
+ */
+export function defaultControllers(
+  program: Program,
+  values: Readonly<Record<string, object>> = {},
+): readonly Controller[] {
+  return controllersOf(program, withOptionsOf(defaultOptions(program), values));
 }
 
 /** The parts of a controller that its permissions follow from. */

@@ -9,7 +9,7 @@ import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
 import { statusIn, writesStatus } from '../../support/status-write.ts';
 import type { NextStep } from '../../../src/runs/decision.ts';
 
-const controller = definedController(gitBuild(BUILD_DEFAULTS));
+const controller = definedController(gitBuild);
 type BuildChild = Parameters<typeof controller.observation>[1][number];
 const [jobs, pods] = controller.children;
 const OWNER = { namespace: 'shop', name: 'sample', uid: 'uid-1' };

@@ -61,7 +61,7 @@ describe('every Job', () => {
   });
 
   it('has the image, the directory and the deadline that the options say', () => {
-    const options = { ...BUILD_DEFAULTS, image: 'go:2', hostDir: '/srv', deadlineMs: 1_500 };
+    const options = { ...BUILD_DEFAULTS, buildImage: 'go:2', buildHostDir: '/srv', buildDeadline: 1_500 };
     const { spec } = built(SAMPLE, options);
     expect(spec.activeDeadlineSeconds).toBe(2);
     expect(spec.template.spec.containers[0]?.image).toBe('go:2');

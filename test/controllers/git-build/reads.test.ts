@@ -4,13 +4,13 @@ import { gitBuild } from '../../../src/controllers/git-build/controller.ts';
 import { JOBS, PODS } from '../../../src/api/kinds.ts';
 import { objectKey } from '../../../testing/explorer/cluster.ts';
 import { AuthorWorld } from '../../support/author-world.ts';
-import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
+import { SAMPLE } from '../../support/build-samples.ts';
 import { BUILDS } from '../../../src/controllers/git-build/kind.ts';
 
 /** What a run asks of the server until it waits, begun with what the watch shows. */
 async function askedBy(change: (world: AuthorWorld) => void = () => undefined): Promise<readonly string[]> {
   const asked: string[] = [];
-  const world = new AuthorWorld(gitBuild(BUILD_DEFAULTS), {
+  const world = new AuthorWorld(gitBuild, {
     types: [JOBS, PODS],
     spec: SAMPLE,
     refuse({ method, path }) {

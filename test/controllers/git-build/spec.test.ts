@@ -2,9 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from '../../../src/controllers/git-build/kind.ts';
 import type { BuildSpec } from '../../../src/controllers/git-build/kind.ts';
 import { checkSpec, isBinaryName, isJobName, specHash } from '../../../src/controllers/git-build/spec.ts';
+import type { SpecOptions } from '../../../src/controllers/git-build/spec.ts';
 import { SAMPLE } from '../../support/build-samples.ts';
 
-const OPTIONS = { hostDir: '/srv/bin', gitTransports: ['https', 'ssh'] } as const;
+const OPTIONS: SpecOptions = { buildHostDir: '/srv/bin', buildGitTransports: ['https', 'ssh'] };
 
 function problemsOf(fields: Partial<Record<keyof BuildSpec, unknown>>, options = OPTIONS): readonly string[] {
   const checked = checkSpec({ ...SAMPLE, ...fields }, options);
@@ -21,7 +22,7 @@ describe('a spec', () => {
   });
 
   it('may clone by the transports that the options allow, and no other', () => {
-    const options = { ...OPTIONS, gitTransports: ['http'] as const };
+    const options: SpecOptions = { ...OPTIONS, buildGitTransports: ['http'] };
     const problems = (gitUrl: string) => {
       const checked = checkSpec({ ...SAMPLE, gitUrl }, options);
       return checked.ok ? [] : checked.problems;

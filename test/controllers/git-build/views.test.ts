@@ -128,7 +128,7 @@ describe('a Job', () => {
 
   it('belongs to the build that its annotation names, in its namespace', () => {
     const annotations = { 'durable-operator.dev/build-name': 'sample' };
-    const [jobs] = definedController(gitBuild(BUILD_DEFAULTS)).children;
+    const [jobs] = definedController(gitBuild).children;
     const keyOf = (metadata: ObjectMeta) => jobs?.ownerKey({ metadata });
     expect(keyOf({ ...META, annotations })).toBe('shop/sample');
     expect(keyOf(META)).toBeUndefined();

@@ -12,7 +12,6 @@ import {
   SKIP_CLEANUP_ANNOTATION,
   type BuildStatus,
   type BuildSpec,
-  type GitBuildOptions,
 } from '../../../src/controllers/git-build/kind.ts';
 import { buildLookups } from '../../../src/controllers/git-build/lookups.ts';
 import { Sharers } from '../../../src/controllers/git-build/sharing.ts';
@@ -25,6 +24,8 @@ import { statusAnswer, type Request } from '../../../testing/explorer/api-server
 import { BuildCluster, DISKS, isMarked, mark, markRead, type Job } from './build-cluster.ts';
 import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
+import { withValues } from '../../../src/engine/bound.ts';
+import type { GitBuildOptions } from '../../../src/controllers/git-build/options.ts';
 
 /** As it is stored. */
 interface Build extends KubernetesObject {
@@ -40,13 +41,13 @@ const BUILD = objectKey(BUILDS, 'sample');
 const NAMESPACE = objectKey(NAMESPACES, 'shop');
 
 const OPTIONS: GitBuildOptions = {
-  image: 'golang:1.13',
-  hostDir: '/opt',
-  deadlineMs: 3_600_000,
-  gitTransports: ['https'],
+  buildImage: 'golang:1.13',
+  buildHostDir: '/opt',
+  buildDeadline: 3_600_000,
+  buildGitTransports: ['https'],
 };
 const DEFINITION: AnyDefinition = {
-  ...gitBuild(OPTIONS),
+  ...withValues(gitBuild, OPTIONS),
   // An attempt may stop anywhere, and would hold up all that wait for its reading.
   lookups: buildLookups(() => new Sharers(OPTIONS, [])),
   digestOfData: datumOf,

@@ -14,16 +14,17 @@ import {
   bindingState,
   desiredRoleBinding,
   type RoleBinding,
-  type RoleBindingOptions,
 } from '../../../src/controllers/namespace-role-binding/binding.ts';
 import { statusAnswer } from '../../../testing/explorer/api-server.ts';
 import { activityOf } from '../../../testing/explorer/attempt.ts';
 import { objectKey, type SimulatedCluster, type Created } from '../../../testing/explorer/cluster.ts';
 import { wrongIn, type Move, type World } from '../../../testing/explorer/world.ts';
+import { withValues } from '../../../src/engine/bound.ts';
+import type { RoleBindingOptions } from '../../../src/controllers/namespace-role-binding/options.ts';
 
 const OPTIONS: RoleBindingOptions = {
-  clusterRole: 'edit',
-  prefix: 'ad-kubernetes-',
+  roleBindingClusterRole: 'edit',
+  roleBindingPrefix: 'ad-kubernetes-',
   namespaceSelector: parseLabelSelector('team'),
   excludeNamespaces: [],
 };
@@ -35,8 +36,8 @@ const IS_TO_BE_RELEASED: ReadonlySet<string> = new Set(['ours, up to date', 'our
 
 /** One namespace that is to have a role binding. */
 export const ROLE_BINDING_WORLD: World = {
-  controller: definedController(namespaceRoleBinding(OPTIONS)),
-  activity: activityOf((client) => definedReconciler(namespaceRoleBinding(OPTIONS), client)),
+  controller: definedController(withValues(namespaceRoleBinding, OPTIONS)),
+  activity: activityOf((client) => definedReconciler(withValues(namespaceRoleBinding, OPTIONS), client)),
   types: [NAMESPACES, CLUSTER_ROLES, { ...ROLE_BINDINGS, refuse: (_, cluster) => refusalIn(cluster) }],
   objects: [[NAMESPACES, { metadata: { name: 'shop', uid: 'uid-of-shop', labels: { team: 'shop' } } }]],
   others: {
