@@ -31,7 +31,7 @@ export async function confirm(
   return { observation: live === 'gone' || lookups === undefined ? live : { ...live, lookups } };
 }
 
-/** A write of the resource alone is conditional on its version, and reads nothing. What may be in progress is told after a look at what there is. */
+/** A write of the resource alone is conditional on its version, and reads nothing. Where an attempt may be in progress, everything is read first. */
 function readBefore(
   definition: AnyDefinition,
   step: Step,

@@ -92,7 +92,7 @@ function afterFailure(
     did,
   });
   if (isOf(failure, 'disruption-budget')) return after({ waiting: waitForBudget(failure) });
-  // What was remembered says it first, unless it does already: then the attempt fails with it.
+  // The status says it once. Where it does already, the attempt fails with it.
   const isRefusal = isOf(failure, 'refused', 'access-denied') || isSaidByAuthor(failure);
   if (isRefusal && isTelling(view))
     return {
@@ -105,7 +105,7 @@ function afterFailure(
   return { ...after({ refused: { step, cause: failure.asCause } }), isUnknown: true };
 }
 
-/** What a system has said is true whatever the resource is by now. @throws PartlyDone: nobody knows it, so the next attempt has the same key */
+/** The status that a step returns is written whatever the resource is by now. @throws PartlyDone: the next attempt has the same key */
 async function record(
   { definition, kube }: Pick<Served, 'definition' | 'kube'>,
   status: object,

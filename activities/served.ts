@@ -5,7 +5,7 @@ import { ApiError } from '../src/kubernetes/errors.ts';
 import { kubeOf } from '../src/kubernetes/kube.ts';
 import { Observing } from './observing.ts';
 
-/** What reads and writes for an author's controller. */
+/** A definition, with the clients and readers that serve it. */
 export interface Served {
   readonly definition: AnyDefinition;
   readonly client: KubernetesClient;

@@ -1,3 +1,8 @@
+/*
+ * Events for `kubectl events`. In: what a decision or a step has to say. Out: an Event, or one more count of it; many at once are dropped
+ * fairly. Recording never fails a step, and never delays it.
+ */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cause } from '../../src/api/cause.ts';
 import { warning } from '../../src/runs/decision.ts';

@@ -1,3 +1,8 @@
+/*
+ * Reads and writes of the objects that belong to a resource. In: what is declared or owned, as decided. Out: what was done, and what is
+ * there by then. Every write carries what it was decided from; nothing of a stranger is changed, and nothing is decided here.
+ */
+
 import { REQUEST_TIMEOUT_MS } from '../authors-kube.ts';
 import { addedUp, type Action, type DecisionEvent } from '../../src/runs/decision.ts';
 import { isUnready, POD_TROUBLES, podTrouble } from '../../src/api/pod-trouble.ts';

@@ -51,16 +51,16 @@ function decidedIn(at: DecisionBasis): DefinedDecision {
       error instanceof ControllerError
         ? error
         : new ControllerError(definition.name, { reason: 'DecideFailed', what: 'decide' }, error);
-    // What is remembered says the rest. It would be written anew after the mistake, again and again.
+    // Where a lookup is the mistake, the status says the rest already: the two would overwrite each other for ever.
     const report = error instanceof RestsByLookup ? undefined : failureReport(at, failure);
     if (report !== undefined) return report;
-    // On the watch, the run says it.
+    // A run reads everything, and says it.
     if (at.seen.live === undefined) return { do: 'observe', because: failure.message };
     throw failure;
   }
 }
 
-/** What was remembered says it first, unless it does already: then the attempt fails with it. */
+/** The status says it once. Where it does already, the attempt fails with it. */
 function failureReport(at: DecisionBasis, { asCause }: ControllerError): LibraryStep | undefined {
   if (isSaid(at.view, asCause.reason)) return undefined;
   const cause = causeWithin(at.view, asCause);

@@ -1,3 +1,9 @@
+/*
+ * What a definition means. In: what an author passes to `defineController`, views of the watcher, what a step has read. Out: a Controller,
+ * whose `decide` names the next step or says why there is none: decide.ts and one-decision.ts, for declared objects children/, and holds/
+ * for what people ask for by annotations. Pure: nothing here reads a clock, a server or a file.
+ */
+
 import type { OwnedType, WatchedType } from '../api/watched.ts';
 import { allow, type PolicyRule } from '../api/policy-rule.ts';
 import { RECORD_EVENTS, type Controller, type Leaves } from './controller.ts';

@@ -6,7 +6,7 @@ import { type DecisionBasis } from './reporting.ts';
 import type { DefinedView } from './view.ts';
 import { hasBegunSteps, hasRetired } from './watched.ts';
 
-/** Undefined: there is none of an earlier version, or the resource goes with it. */
+/** Replaces the finalizer of an earlier version. Undefined: there is none, or the deletion removes it anyway. */
 export function retiredStep({ definition, view }: DecisionBasis): LibraryStep | undefined {
   const { finalizer } = definition;
   if (!hasRetired(definition, view) || (view.isBeingDeleted && finalizer !== undefined)) return undefined;
@@ -23,7 +23,7 @@ export function retiredStep({ definition, view }: DecisionBasis): LibraryStep | 
 export function finalizerStep({ definition, view }: DecisionBasis): LibraryStep | undefined {
   const { finalizer } = definition;
   if (finalizer === undefined || view.isBeingDeleted || isHeld(definition, view.finalizers)) return undefined;
-  const because = 'what it stands for has to be removed with it';
+  const because = 'what is made for this resource has to be removed before it';
   return withFinalizers('addFinalizer', [...view.finalizers, finalizer], { view, because });
 }
 
@@ -46,9 +46,9 @@ function withFinalizers(
 export function isAnythingThere({ seen, reads, view, definition }: DecisionBasis): boolean {
   const there = reads.declared !== undefined && 'there' in reads.declared ? reads.declared.there : [];
   if (isThere(reads.observed) || seen.owned.length > 0 || there.length > 0) return true;
-  // It was taken away by hand.
+  // Its finalizer was removed by hand, although a step had begun that may have left something.
   if (writesStatus(definition) && definition.observe === undefined && hasBegunSteps(view)) return true;
-  // Nothing would show it: then what was once begun counts as there.
+  // Where nothing would show it, the note that a step has begun counts as something to remove.
   const isShown =
     ['observe', 'children'].some((member) => member in definition) || ownedTypes(definition).length > 0;
   return !isShown && view.note !== 'missing';

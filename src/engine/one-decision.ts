@@ -33,7 +33,7 @@ import { contextOf, isSameIn, reportStep, statusPatch, unknownFor, type Decision
 import { decideStated, decideWatched, isStalled, saysReady, stepUnderWay } from './watched.ts';
 import { finalizerStep, isAnythingThere, releaseStep, retiredStep } from './finalizers.ts';
 
-/** So often in a row an attempt may find other data than its decision before: what it is decided from may have changed. */
+/** At most so many attempts in a row may decide on other data than the one before: what it is decided from may have changed. */
 const OTHER_DATA_MAX = 2;
 const IN_PROGRESS = 'an attempt that may still be in progress';
 
@@ -64,7 +64,7 @@ export class OneDecision {
     return this.#decideChildren();
   }
 
-  /** That its step may be in progress stays as it is: else each try would change the status twice, which ends the wait. */
+  /** The step stays marked as under way: to clear the mark at each try would change the status, which ends the wait. */
   #waitToTry(wait: Wait): DefinedDecision {
     const external = stepUnderWay(this.#at.view);
     const reported = external === undefined ? wait : { do: 'wait' as const, for: wait.for, external };
@@ -77,7 +77,7 @@ export class OneDecision {
     return stalled(cause, this.#writesStatus ? {} : { event: warning(cause, 'Reconcile') });
   }
 
-  /** Those elsewhere go with the resource, the others after it. */
+  /** On deletion, those that garbage collection misses are deleted first. It collects the others. */
   #decideChildren(): DefinedDecision {
     const { view, reads } = this.#at;
     const { declared, refused } = reads;
@@ -88,7 +88,7 @@ export class OneDecision {
     const beside = this.#decideBeside(next);
     if (beside !== undefined) return beside;
     if (isStep(next)) return this.#childStep(next, refused?.cause ?? causeOfChildren(declared));
-    return next.do === 'converged' ? this.#decideItself(next) : this.#keptRest(next);
+    return next.do === 'converged' ? this.#decideItself(next) : this.#restWithFinalizer(next);
   }
 
   /** An object that cannot be as it is declared does not keep the author from a step, and from a deadline. Undefined: nothing else is to be done. */
@@ -110,11 +110,11 @@ export class OneDecision {
     const { view, seen } = this.#at;
     // The watch does not show why the server refused it. The run that is open goes on once something changes.
     if (seen.live === undefined && isStalled(view)) return decideStated(view);
-    const kept = finalizerStep(this.#at);
-    if (kept !== undefined) return kept;
+    const finalizer = finalizerStep(this.#at);
+    if (finalizer !== undefined) return finalizer;
     const isLeftBehind = this.#at.definition.finalizer !== undefined && step.verb === 'create';
     const { do: name, because } = step;
-    const isTold = this.#isSlow(name) || (isLeftBehind && stepUnderWay(view) === undefined);
+    const isTold = this.#mustTakeReadyBack(name) || (isLeftBehind && stepUnderWay(view) === undefined);
     const external = isLeftBehind ? { external: name } : {};
     const report = reportStep(this.#at, { ...announced(name, because, refused), ...external });
     if ((isTold || refused !== undefined) && report !== undefined) return report;
@@ -156,7 +156,7 @@ export class OneDecision {
   #notReady(next: ChildrenNotReady): DefinedDecision {
     const { definition, view, nowMs, reads } = this.#at;
     const said = readsPods(definition) ? withPods(next, { view, nowMs, pods: reads.pods }) : next;
-    return isObserve(said) ? said : this.#keptRest(said);
+    return isObserve(said) ? said : this.#restWithFinalizer(said);
   }
 
   #take(outcome: Decision): DefinedDecision {
@@ -164,15 +164,16 @@ export class OneDecision {
       case 'step': {
         const { step } = outcome;
         const { view, reads } = this.#at;
-        const kept = finalizerStep(this.#at);
-        if (kept !== undefined) return kept;
+        const finalizer = finalizerStep(this.#at);
+        if (finalizer !== undefined) return finalizer;
         const named = stepFor({ definition: this.#at.definition, facts: contextOf(this.#at) }, outcome);
         this.#checkData(named);
         const unseen = this.#awaitUnseen(step);
-        if (unseen !== undefined) return this.#keptRest(unseen);
+        if (unseen !== undefined) return this.#restWithFinalizer(unseen);
         const isLate = mayLeave(this.#at.definition, step);
         const isRefused = reads.refused?.step === step;
-        const isTold = this.#isSlow(step) || (isLate && stepUnderWay(view) === undefined) || isRefused;
+        const isTold =
+          this.#mustTakeReadyBack(step) || (isLate && stepUnderWay(view) === undefined) || isRefused;
         const report = isTold ? reportStep(this.#at, this.#announcedStep(outcome)) : undefined;
         return report ?? named;
       }
@@ -183,16 +184,16 @@ export class OneDecision {
       case 'removeFinalizer':
         return this.#release(outcome);
       case 'converged':
-        return this.#awaitUnknown() ?? this.#keptRest(restFor(outcome));
+        return this.#awaitUnknown() ?? this.#restWithFinalizer(restFor(outcome));
       case 'wait':
       case 'stalled':
         // A type that is not ours has no status that shows it to people.
-        return this.#keptRest(restFor(outcome, this.#writesStatus ? undefined : 'Reconcile'));
+        return this.#restWithFinalizer(restFor(outcome, this.#writesStatus ? undefined : 'Reconcile'));
     }
   }
 
-  /** That it is Ready is no longer true. Whoever has failed to say so goes on with that: the step would be tried anew, again and again. */
-  #isSlow(step: string): boolean {
+  /** A step that is not done at once takes Ready back first. Where that fails, that is tried again, not the step. */
+  #mustTakeReadyBack(step: string): boolean {
     const { reads, view } = this.#at;
     const { notDone } = reads;
     return (notDone === step || notDone === 'updateStatus' || notDone === 'updateState') && saysReady(view);
@@ -217,7 +218,7 @@ export class OneDecision {
     return new OneDecision({ ...this.#at, told: { reason, isReady } }, this.#asked);
   }
 
-  /** In one write with what is said before a step. @throws Error where that would be decided again and again */
+  /** Writes these fields together with what is said before the step that follows. @throws Error where it would never end */
   #record({ status: recorded, then, event }: Decision & { is: 'record' }): DefinedDecision {
     if (then.is === 'reason')
       return this.#taking(then).#record({
@@ -233,8 +234,8 @@ export class OneDecision {
         `controller ${name} answers next.record, which is only for the controller that writes the status of a kind`,
       );
     if (isSameIn(recorded, view.status)) return this.#take(then);
-    const kept = then.is === 'step' ? finalizerStep(this.#at) : undefined;
-    if (kept !== undefined) return kept;
+    const finalizer = then.is === 'step' ? finalizerStep(this.#at) : undefined;
+    if (finalizer !== undefined) return finalizer;
     const status = { ...resource.status, ...recorded };
     const own = this.#at.definition.status?.({ ...contextOf(this.#at), resource: { ...resource, status } });
     if (own !== undefined && !isSameIn(recorded, own))
@@ -265,7 +266,7 @@ export class OneDecision {
     throw new Error(`it hands over other data each time it decides on ${step}`);
   }
 
-  /** Begun anew beside an attempt that may be in progress, the same would be done twice. */
+  /** An attempt whose end nobody saw is waited for: a second one beside it would do the work twice. */
   #awaitUnseen(step: string): Rest | undefined {
     const { unknown, nowMs } = this.#at;
     const unseen = unknown.filter((each) => each.step === step && each.isEndUnseen);
@@ -289,12 +290,12 @@ export class OneDecision {
     return step === undefined ? this.#rest(converged(because)) : { ...step, ...this.#with(event) };
   }
 
-  /** Where there is something to remove, the resource is kept. */
-  #keptRest(rest: Rest): DefinedDecision {
+  /** Where something has to be removed on deletion, the finalizer comes first. */
+  #restWithFinalizer(rest: Rest): DefinedDecision {
     return (isAnythingThere(this.#at) ? finalizerStep(this.#at) : undefined) ?? this.#rest(rest);
   }
 
-  /** The status says it first. @throws Error where it rests by what no watch shows: each change would begin a run */
+  /** The status says it first. @throws Error where it converges by a lookup, which no watch shows: each change would begin a run */
   #rest(its: Rest): DefinedDecision {
     const rest = this.#untilNoneIsInProgress(its);
     const report = reportStep(this.#at, rest);

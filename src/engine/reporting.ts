@@ -61,7 +61,7 @@ export function unknownFor({ unknown, nowMs }: Pick<DecisionBasis, 'unknown' | '
   return Math.max(unknownUntil(unknown) - nowMs, 0);
 }
 
-/** The write that remembers it. Undefined where it is remembered already, or nothing has to be. */
+/** The write of the status, or of the annotation, that says how it rests. Undefined: it is said already, or need not be. */
 export function reportStep(at: DecisionBasis, reported: ReportedRest): LibraryStep | undefined {
   if (!writesStatus(at.definition)) return noteStep(at, reported);
   const status = statusPatch(at, reported);
@@ -108,7 +108,7 @@ function found(at: DecisionBasis, reported: ReportedRest): readonly Finding[] {
   ];
 }
 
-/** What is wrong has a reason of its own. */
+/** The author's reason is for a resource with nothing wrong. */
 function toldOf({ told }: DecisionBasis, ready: Finding): Finding {
   if (told === undefined) return ready;
   const reason = ready.reason === WAITING || ready.reason === AS_SPECIFIED ? told.reason : ready.reason;

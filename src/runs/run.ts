@@ -1,3 +1,8 @@
+/*
+ * What watcher, workflow and activities say to each other, and histories keep: references, reasons, steps by name, results. Histories are
+ * older than the program, so what a field means never changes, and a new one is optional. No object and no secret is ever in it.
+ */
+
 import type { ClusterIdentity } from './cluster.ts';
 import type { Action, NextInHistory, Refusal } from './decision.ts';
 import type { ResourceRef } from '../api/resource-ref.ts';

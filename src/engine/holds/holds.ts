@@ -90,7 +90,7 @@ function decideUnder(situation: Situation): NextStep {
 /** The status goes on while a step is held. */
 function decideHeld(situation: Situation): Step | Rest {
   const { decision, control, nowMs, statusStep } = situation;
-  // Whether the step after it is held shows once it is written.
+  // The status is written first. What comes after it may be held.
   if (decision.do === 'updateStatus') return decision;
   const held = holdOf(situation);
   const report = reportHold(control, held, nowMs);

@@ -62,7 +62,7 @@ function saysTheSame(before: Finding, { reason, message }: Finding, { plan }: He
   return before.message === message || (plan !== undefined && isAboutPlan(before.message, plan));
 }
 
-/** Behind those of the controller, where its own writes keep them. */
+/** These conditions come after those of the controller, which its own writes keep there. */
 function withFindings(
   { conditions, generation }: ControlStatus,
   findings: readonly Finding[],
