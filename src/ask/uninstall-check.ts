@@ -76,7 +76,7 @@ async function answerUninstallCheck(
 }
 
 /** The options that the operator has published count. The chart gives its own, for an operator that never ran. */
-function scopeOf(program: Program, { settings }: TemporalAccess, given: UninstallOptions): OperatorScope {
+function scopeOf(program: Program, { settings }: TemporalAccess, given: UninstallOptions): UninstallScope {
   const { reconciliation } = optionsOf(program, settings);
   return settings === undefined ? { ...reconciliation, ...given } : reconciliation;
 }
@@ -135,7 +135,7 @@ function explanationBy(controllers: readonly Controller[]): (run: ListedRun) => 
 }
 
 /** The responsibility of an operator. */
-export interface OperatorScope {
+export interface UninstallScope {
   readonly controllers: readonly string[];
   /** Empty: all of them. */
   readonly namespaces: readonly string[];
@@ -167,7 +167,7 @@ export interface LeftBehind {
 export async function findLeftBehind(
   { program, client }: Pick<Session, 'program' | 'client'>,
   access: TemporalAccess,
-  scope: OperatorScope,
+  scope: UninstallScope,
 ): Promise<LeftBehind> {
   const list = (controller: string, type: ResourceType, labelSelector?: string) =>
     scope.controllers.includes(controller) ? listIn(client, { type, labelSelector, ...scope }) : [];
@@ -197,7 +197,7 @@ export async function findLeftBehind(
   };
 }
 
-interface Listing extends OperatorScope {
+interface Listing extends UninstallScope {
   readonly type: ResourceType;
   readonly labelSelector: string | undefined;
 }

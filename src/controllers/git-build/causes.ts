@@ -23,7 +23,11 @@ const TROUBLES = [
 ] as const satisfies readonly BuildReason[];
 
 /** What keeps Pods of a Job from starting; undefined if nothing does. */
-export function troubleIn(job: JobView, pods: readonly PodView[], namespace: string): BuildCause | undefined {
+export function jobTroubleIn(
+  job: JobView,
+  pods: readonly PodView[],
+  namespace: string,
+): BuildCause | undefined {
   if (job.suspendedBy !== undefined) return suspended(job, job.suspendedBy, namespace);
   const own = pods.filter(({ purpose }) => purpose === job.purpose);
   const reason = TROUBLES.find((each) => own.some(({ trouble }) => trouble?.code === each));

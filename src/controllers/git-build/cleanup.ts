@@ -1,6 +1,6 @@
 import { inOneLine, type DecidedEvent } from '../../api/index.ts';
 import { listed, without } from './artifacts.ts';
-import { showLogs, troubleIn, wayOut, type BuildCause } from './causes.ts';
+import { showLogs, jobTroubleIn, wayOut, type BuildCause } from './causes.ts';
 import { withStatus, type Facts } from './facts.ts';
 import { failureOf } from './failure.ts';
 import {
@@ -125,7 +125,7 @@ function follow({ facts, cleaning, cleaned, left }: Progress, job: JobView): Bui
     const rest = { cleaned: [...cleaned, ...onIt], left: without(left, onIt), message };
     return keepRest(facts, cleaning, rest);
   }
-  const trouble = troubleIn(job, pods, build.namespace);
+  const trouble = jobTroubleIn(job, pods, build.namespace);
   return awaitEnd(facts, job, {
     ...meanwhile(cleaning),
     action: 'Clean',

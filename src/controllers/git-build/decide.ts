@@ -5,7 +5,7 @@ import {
   othersRunning,
   showLogs,
   troubleBefore,
-  troubleIn,
+  jobTroubleIn,
   type BuildCause,
 } from './causes.ts';
 import { cleanAway } from './cleanup.ts';
@@ -206,7 +206,7 @@ function follow(facts: ValidBuild, job: JobView): BuildVerdict {
   return awaitEnd(facts, job, {
     ...building(job.createdAt, recorded(build, written)),
     action: 'Build',
-    trouble: ended ?? troubleIn(job, pods, namespace),
+    trouble: ended ?? jobTroubleIn(job, pods, namespace),
     before: hasStarted ? undefined : knownTrouble(build),
     recheckMs: createUnknownForMs === 0 ? lookInMs : createUnknownForMs,
   });

@@ -195,7 +195,7 @@ export function podView(pod: KubernetesObject): PodView | undefined {
   const all = status.containerStatuses ?? [];
   const own = all.filter((each) => each.name === its.purpose);
   const containers = own.length === 0 ? all : own;
-  const trouble = phase === 'unfinished' ? troubleIn(pod) : undefined;
+  const trouble = phase === 'unfinished' ? jobTroubleIn(pod) : undefined;
   const [ended] = containers.flatMap(({ state }) => state?.terminated ?? []);
   const termination = phase === 'failed' ? terminationIn(status, ended) : undefined;
   const exitCode = own.length === 0 ? undefined : ended?.exitCode;
@@ -227,7 +227,7 @@ const PHASES = new Map<string | undefined, PodView['phase']>([
 ]);
 
 /** One that is being deleted has not run, either, where something keeps it from that. */
-function troubleIn({ metadata, ...pod }: KubernetesObject): BuildPodTrouble | undefined {
+function jobTroubleIn({ metadata, ...pod }: KubernetesObject): BuildPodTrouble | undefined {
   const kept = { ...metadata, deletionTimestamp: undefined } as unknown as typeof metadata;
   const cause = podTrouble({ ...pod, metadata: kept });
   return cause && { code: cause.reason, text: cause.message.slice(`Pod ${metadata.name} `.length) };
