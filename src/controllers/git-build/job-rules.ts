@@ -2,7 +2,6 @@ import { inOneLine } from '../../api/index.ts';
 import { recorded } from './artifacts.ts';
 import { nameTaken, straysCause, type BuildCause } from './causes.ts';
 import { readyReason, type Facts, type NameHolder } from './facts.ts';
-import type { BuildReason } from './reasons.ts';
 import {
   inMilliseconds,
   type BuildSteps,
@@ -27,10 +26,7 @@ export const RETIRING = '10s';
 const LEFTOVER = '2s';
 
 /** What the status says meanwhile, and the reason of its condition. */
-export interface Meanwhile {
-  readonly status: StatusChange;
-  readonly reason: BuildReason;
-}
+export type Meanwhile = Pick<BuildVerdict, 'status' | 'reason'>;
 
 /** Nobody knows the outcome of a create: its Job could still build after a cleanup, or after a reported end. */
 export function awaitCreate({ createUnknownForMs }: Facts, meanwhile: Meanwhile): RuleVerdict {
