@@ -43,7 +43,8 @@ for (const file of (await readdir(BUGS)).sort()) {
   const name = basename(file, '.patch');
   if (names.length > 0 && !names.includes(name)) continue;
   const judgment = await judgmentOf(join(BUGS, file));
-  const [, violation] = /VIOLATED\n +(.+)/.exec(judgment) ?? [];
-  if (violation === undefined) process.exitCode = 1;
-  process.stdout.write(`${name}: ${violation ?? `MISSED: ${judgment}`}\n`);
+  const violations = judgment.match(/^ {2}I\d+: .+$/gm) ?? [];
+  if (violations.length === 0) process.exitCode = 1;
+  const found = violations.length === 0 ? [`MISSED: ${judgment}`] : violations;
+  process.stdout.write(`${name}:\n${found.join('\n')}\n`);
 }
