@@ -24,8 +24,9 @@ export async function confirm(
     if (view.resourceVersion === seen.resourceVersion)
       return { observation: { ...shown, view, live: {}, isOwnedShown: true } };
   }
-  // A finalizer is removed only from the resource that was decided from.
-  const isKnown = isOwnedShown === true || step.do === 'removeFinalizer';
+  // A finalizer is removed only from the resource that was decided from. What a step deletes is decided from a resource that is no older
+  // than the objects: with one that has been scaled since, what was just created would be deleted.
+  const isKnown = step.do === 'removeFinalizer' || (isOwnedShown === true && step.deletes === undefined);
   const known = isKnown && !seen.hasOtherFinalizers ? seen : undefined;
   const live = await observing.observe(context, undefined, known);
   return { observation: live === 'gone' || lookups === undefined ? live : { ...live, lookups } };
