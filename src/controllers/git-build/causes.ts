@@ -1,6 +1,6 @@
 import type { Advice, Cause } from '../../api/index.ts';
 import type { BuildView } from './facts.ts';
-import { SKIP_CLEANUP_ANNOTATION, type JobPurpose } from './kind.ts';
+import { SKIP_CLEANUP_ANNOTATION, SPEC_HASH_ANNOTATION, type JobPurpose } from './kind.ts';
 import type { BuildReason } from './reasons.ts';
 import { leftMs } from './verdict.ts';
 import type { JobView, PodView } from './views.ts';
@@ -127,6 +127,21 @@ export function straysCause(strays: readonly PodView[], namespace: string): Buil
     advice: [
       'delete them, or wait for their deadline',
       { run: `kubectl delete pod ${names.join(' ')} -n ${namespace}`, to: 'delete them' },
+    ],
+  };
+}
+
+/** A Job without what each of ours says. */
+export function jobChanged(jobName: string): BuildCause {
+  return {
+    reason: 'Overridden',
+    message: `something takes annotation ${SPEC_HASH_ANNOTATION} away from Job ${jobName} as it is created`,
+    advice: [
+      'exempt the Jobs of the operator from what changes them; another Job is created every 30 s',
+      {
+        run: 'kubectl get mutatingwebhookconfigurations,mutatingadmissionpolicies',
+        to: 'show what may change objects as they are written',
+      },
     ],
   };
 }

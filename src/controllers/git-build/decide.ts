@@ -1,6 +1,7 @@
 import { inOneLine, type DecidedEvent } from '../../api/index.ts';
 import { listed, obsoleteArtifacts, recorded, without } from './artifacts.ts';
 import {
+  jobChanged,
   knownTrouble,
   othersRunning,
   showLogs,
@@ -29,6 +30,7 @@ import type { Artifact, BuildSpec } from './kind.ts';
 import { awaitEnd } from './running-job.ts';
 import {
   inMilliseconds,
+  leftMs,
   recording,
   inWholeSeconds,
   type RuleVerdict,
@@ -42,6 +44,9 @@ const BEFORE_JOB: Meanwhile = {
   status: { phase: 'Pending', startTime: null, completionTime: null },
   reason: 'Pending',
 };
+
+/** So long a Job stays that something has changed. */
+const CHANGED_PAUSE_MS = 30_000;
 
 /** What the status of a build says, and what comes next. */
 export function verdictOn(facts: Facts): BuildVerdict {
@@ -59,12 +64,26 @@ interface ValidBuild extends Facts {
 
 function decideBuilding(facts: ValidBuild): BuildVerdict {
   return (
+    awaitUnchanged(facts) ??
     retireSuperseded(facts) ??
     decideSucceeded(facts) ??
     followJob(facts) ??
     followUnseenJob(facts) ??
     createJob(facts)
   );
+}
+
+/** Another Job in the place of one that is changed as it is created would be changed, too, again and again. */
+function awaitUnchanged({ jobs, nowMs }: ValidBuild): RuleVerdict {
+  const changed = jobs.find(({ purpose, hash, deleting }) => purpose === 'build' && hash === '' && !deleting);
+  const pauseMs = changed === undefined ? 0 : leftMs(changed.createdAt, CHANGED_PAUSE_MS, nowMs);
+  if (changed === undefined || pauseMs <= 0) return undefined;
+  const cause = jobChanged(changed.name);
+  return {
+    status: { ...BEFORE_JOB.status, message: inOneLine(cause) },
+    reason: cause.reason,
+    then: (next) => next.stalled(cause, { recheckAfter: inMilliseconds(pauseMs) }),
+  };
 }
 
 /**

@@ -259,3 +259,21 @@ describe('what is said of a step', () => {
     expect(reasons.join()).not.toContain('s3cret');
   });
 });
+
+describe('a Job that something changes as it is created', () => {
+  const build = aBuildView({ ...BUILDING, phase: 'Pending' });
+  const changed = { hash: '', createdAt: NOW };
+
+  it('stays for a while, which the status says, and then another one takes its place', () => {
+    const jobs = [aJobView(changed)];
+    const said = decide({ build, jobs });
+    expect(said).toMatchObject({
+      do: 'updateStatus',
+      status: { phase: 'Pending', message: expect.stringContaining('spec-hash') },
+    });
+    const rest = decide({ build: aBuildView(updated(build.status, said)), jobs });
+    expect(rest).toMatchObject({ do: 'stalled', reason: 'Overridden', recheckMs: 30_000 });
+    const old = [aJobView({ ...changed, createdAt: '2026-11-21T09:00:00Z' })];
+    expect(settled(build, { jobs: old })).toMatchObject({ do: 'deleteJob' });
+  });
+});
