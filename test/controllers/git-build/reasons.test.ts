@@ -29,7 +29,10 @@ describe('the reason of a decision', () => {
   const reasonOf = (decision: ReturnType<typeof settled>) => decision['because'] ?? decision['for'];
 
   it.each<[because: string, decision: () => ReturnType<typeof settled>]>([
-    ['what is made for this resource has to be removed before it', () => settled(aBuildView({}, { finalizers: [] }), {})],
+    [
+      'what is made for this resource has to be removed before it',
+      () => settled(aBuildView({}, { finalizers: [] }), {}),
+    ],
     ['no Job builds this spec', () => settled(aBuildView(), {})],
     ['the spec has changed, or its Job is being deleted', () => settled(aBuildView(), { jobs: [old] })],
     ['the spec is no longer valid', () => settled(aBuildView({}, { spec: INVALID }), { jobs: [old] })],
