@@ -24,7 +24,7 @@ export interface FollowsOptions {
  * @returns the definition with the defaults; an operator runs it with its options
  * @throws Error in one sentence where an option has no default and is not optional, or a name is out of its limits
  * @example
- * export const teamQuota = withOptions(z.object({ quotaName: z.string().default('team') }), ({ quotaName }) =>
+ * const teamQuota = withOptions(z.object({ quotaName: z.string().default('team') }), ({ quotaName }) =>
  *   defineController({
  *     name: 'team-quota',
  *     for: { ...NAMESPACES, metadataOnly: true },
