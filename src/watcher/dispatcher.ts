@@ -289,7 +289,7 @@ export class Dispatcher {
 
   #calledFor(view: Evaluation | undefined): NextInHistory | undefined {
     const controller = view && this.#options.known.controller(view.ref.controller);
-    return controller && calledFor(view, controller);
+    return controller && calledFor(view, controller.steps);
   }
 
   #announce(id: string, view: Evaluation | undefined): void {

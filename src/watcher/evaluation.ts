@@ -69,16 +69,17 @@ export function startRequestFor(evaluation: Evaluation, controller: Controller):
   };
 }
 
-/** A run begins with the step that the view calls for; where the view rests, it finds that out by itself. */
-export function firstStep({ decision }: Evaluation, summaries: Controller['steps'] = {}): NextInHistory {
-  return isRest(decision)
-    ? { do: 'observe', because: reasonOf(decision) }
-    : nextInHistory(decision, summaries);
+/** A run begins with the step that the view calls for; where that calls for none, it finds out by itself. */
+export function firstStep(evaluation: Evaluation, summaries: Controller['steps'] = {}): NextInHistory {
+  return calledFor(evaluation, summaries) ?? { do: 'observe', because: reasonOf(evaluation.decision) };
 }
 
-/** What an open run goes on with because of this view; undefined: it finds that out by itself. */
-export function calledFor({ decision }: Evaluation, controller: Controller): NextInHistory | undefined {
-  return isStep(decision) ? nextInHistory(decision, controller.steps) : undefined;
+/** The step that a view calls for: an open run that waits goes on with it. */
+export function calledFor(
+  { decision }: Evaluation,
+  summaries: Controller['steps'],
+): NextInHistory | undefined {
+  return isStep(decision) ? nextInHistory(decision, summaries) : undefined;
 }
 
 /** The same text where nothing that a run could change is different. */
