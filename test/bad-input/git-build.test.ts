@@ -18,7 +18,7 @@ import {
   ODD_BUILD_STATUSES,
   type OddSpec,
 } from '../support/odd-values.ts';
-import { statusIn, writesStatus } from '../support/status-write.ts';
+import { statusIn, isStatusWrite } from '../support/status-write.ts';
 import { withValues } from '../../src/engine/bound.ts';
 
 const OPTIONS = { ...BUILD_DEFAULTS, buildHostDir: '/srv/bin' };
@@ -113,7 +113,7 @@ function settled({ spec = SAMPLE, status: stored = {}, deletion = {}, children =
     if (view === undefined) throw new Error('it is of no interest');
     const seen = controller.observation(view, owned, metadata);
     const decision = controller.decide(withLookups(seen), NOW_MS);
-    if (!writesStatus(decision)) return decision;
+    if (!isStatusWrite(decision)) return decision;
     const written = statusIn(decision);
     const text = JSON.stringify(written);
     expect(said).not.toContain(text);

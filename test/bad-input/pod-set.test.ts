@@ -9,7 +9,7 @@ import {
   ODD_POD_SET_STATUSES,
 } from '../support/odd-values.ts';
 import { aPodOf, aPodSet, NOW_MS } from '../support/pod-sets.ts';
-import { statusIn, writesStatus } from '../support/status-write.ts';
+import { statusIn, isStatusWrite } from '../support/status-write.ts';
 
 const shown = (value: unknown) => JSON.stringify([value]).slice(0, 60);
 
@@ -28,7 +28,7 @@ function settled(given: object) {
     const podNames = (primary.resource?.view as PodSetView | undefined)?.podNames ?? [];
     const named = { names: podNames, found: [] };
     const decision = controller.decide({ ...seen, live: {}, lookups: { named } }, NOW_MS);
-    if (!writesStatus(decision)) return decision.do;
+    if (!isStatusWrite(decision)) return decision.do;
     const written = statusIn(decision);
     const text = JSON.stringify(written);
     expect(said).not.toContain(text);

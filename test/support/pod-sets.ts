@@ -19,7 +19,7 @@ import {
 } from '../../src/controllers/pod-set/pod.ts';
 import type { Manifest } from './cluster.ts';
 import type { NextStep } from '../../src/runs/decision.ts';
-import { writesStatus } from './status-write.ts';
+import { isStatusWrite } from './status-write.ts';
 
 export const POD_SET_KIND = {
   apiVersion: `${PodSetKind.group}/${PodSetKind.version}`,
@@ -345,14 +345,14 @@ export function heldStatus(...about: Parameters<typeof observationOf>) {
 /** @throws Error where it is not written */
 export function statusWrite(...about: Parameters<typeof observationOf>): StatusWrite {
   const step = decided(...about);
-  if (writesStatus(step)) return step;
+  if (isStatusWrite(step)) return step;
   throw new Error(`the status is not written, but: ${step.do}`);
 }
 
 /** With the status that says all there is to say of these Pods. */
 export function settled(...[podSet, pods, known = {}]: Parameters<typeof observationOf>): PodSetBuilder {
   const step = decided(podSet, pods, known);
-  return writesStatus(step) ? podSet.withStatus(step.status) : podSet;
+  return isStatusWrite(step) ? podSet.withStatus(step.status) : podSet;
 }
 
 /** In the words of a server that refuses a step. */

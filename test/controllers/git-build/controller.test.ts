@@ -6,7 +6,7 @@ import { buildJob, cleanupJob } from '../../../src/controllers/git-build/jobs.ts
 import { specHash } from '../../../src/controllers/git-build/spec.ts';
 import { FINALIZER } from '../../support/build-views.ts';
 import { BUILD_DEFAULTS, SAMPLE } from '../../support/build-samples.ts';
-import { statusIn, writesStatus } from '../../support/status-write.ts';
+import { statusIn, isStatusWrite } from '../../support/status-write.ts';
 import type { NextStep } from '../../../src/runs/decision.ts';
 
 const controller = definedController(gitBuild);
@@ -86,7 +86,7 @@ function after(made: NextStep): object {
 /** The status once it says all that it is to say. */
 function settled(given: Given, ...children: BuildChild[]): object {
   const made = decision(given, ...children);
-  return writesStatus(made)
+  return isStatusWrite(made)
     ? settled({ ...given, status: { ...given.status, ...after(made) } }, ...children)
     : (given.status ?? {});
 }
